@@ -8,7 +8,7 @@ Each node, what it does, and what comes next: → one of these, ⇒ one for each
     approve_delta  a person looks at the operations            → approve_delta, apply_delta
     apply_delta    carries them out, saves a version           → end
 
-`build_learn_graph` adds them; the state is in `contend.learning.state`.
+`build_learn_graph` adds them; the state is in `contend.learning.graph`.
 """
 
 from contend.agent_server import served_graph

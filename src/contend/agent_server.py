@@ -1,4 +1,7 @@
-"""The Agent Server's entry point: each graph made once a process, guarded while it runs as the command line's are."""
+"""The Agent Server's entry point: each graph made once a process, guarded while it runs as the command line's are.
+
+It also plays the recorded demo: question, documents and options of `make demo`, with the replies beside them.
+"""
 
 import asyncio
 import logging
@@ -17,27 +20,20 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import InvalidUpdateError
 from langgraph.types import Command, StateSnapshot, StateUpdate
 
+from contend import run_guard
 from contend.approval import answers_by_question, decision_or_answers, open_questions
 from contend.combined_question import with_one_question, with_question_last
 from contend.contest.state import input_options
-from contend.demo import demo_settings
 from contend.errors import InputError, StoreError, UnknownThread
 from contend.graphs import AsyncGraph, GraphName, build_graph
 from contend.langgraph_compat import EveryKey, as_subclass
-from contend.learning.nodes import whole_input
-from contend.models.options import run_options
+from contend.learning.graph import whole_input
+from contend.models.options import RunOptions, run_options
 from contend.models.record import Record
 from contend.preflight import question_of
-from contend.run_guard import (
-    check_resumable,
-    is_finished,
-    note_going_on,
-    note_rolled_back,
-    note_stopped,
-    note_waiting,
-)
 from contend.services import Services
-from contend.settings import checked, load_settings, shown_defaults
+from contend.settings import Settings, checked, load_settings, shown_defaults
+from contend.settings.files import resource
 from contend.stores.checkpoints import ManagedSaver, keep_latest_run, run_of
 from contend.stores.leases import Lease, checked_thread, lease
 
@@ -196,9 +192,9 @@ class ServedGraph(AsyncGraph):
             return request
         snapshot = await super().aget_state(config)
         thread_id = str(config["configurable"]["thread_id"])
-        goes_on = not is_finished(snapshot) if self._is_contest else bool(snapshot.tasks)
+        goes_on = not run_guard.is_finished(snapshot) if self._is_contest else bool(snapshot.tasks)
         if self._is_contest and goes_on:
-            await check_resumable(self.services, thread_id, snapshot)
+            await run_guard.check_resumable(self.services, thread_id, snapshot)
         elif not snapshot.created_at:
             raise UnknownThread(f"thread {thread_id!r} has no run to go on with")
         if isinstance(request, Command) and request.resume is not None:
@@ -207,7 +203,7 @@ class ServedGraph(AsyncGraph):
             request = replace(request, resume=answers_by_question(questions, *answers))
         if goes_on:
             resume = request.resume if isinstance(request, Command) else None
-            await note_going_on(self.services, snapshot, resume if isinstance(resume, dict) else None)
+            await run_guard.note_going_on(self.services, snapshot, resume if isinstance(resume, dict) else None)
         return request
 
     async def _note(self, thread_id: str, thread_lease: Lease) -> None:
@@ -217,14 +213,16 @@ class ServedGraph(AsyncGraph):
         with suppress(StoreError):  # where it can't be read, nobody works on the run any more
             snapshot = await super().aget_state({"configurable": {"thread_id": thread_id}})
             self.services.close_run(snapshot.values.get("execution_id", ""))
-            if is_finished(snapshot) if self._is_contest else not snapshot.next:
+            if run_guard.is_finished(snapshot) if self._is_contest else not snapshot.next:
                 await keep_latest_run(self.checkpointer, thread_id)
             if questions := open_questions(snapshot.interrupts):
-                await note_waiting(self.services, questions)
+                await run_guard.note_waiting(self.services, questions)
             elif not self._is_contest:
-                await note_stopped(self.services, thread_id, going_on="a run of its graph on the thread, without input")
-            elif not is_finished(snapshot):
-                await note_stopped(self.services, thread_id)
+                await run_guard.note_stopped(
+                    self.services, thread_id, going_on="a run of its graph on the thread, without input"
+                )
+            elif not run_guard.is_finished(snapshot):
+                await run_guard.note_stopped(self.services, thread_id)
 
 
 def _is_servers(name: str) -> bool:
@@ -270,6 +268,51 @@ DEMO = {"contend": "demo"}
 """The metadata of a run that plays the recorded demo."""
 
 
+def demo_settings(settings: Settings) -> Settings:
+    """The same workspace, in which no model and no service is asked: replies come from the demo's recording.
+
+    Raises:
+        FileNotFoundError: this install has no demo.
+    """
+    documents = str(resource("demo/documents"))
+    return settings.model_copy(
+        update={
+            "replay": resource("demo/recording.jsonl"),
+            "record": None,
+            "tavily_api_key": None,
+            "served_folders": [*settings.served_folders, documents],
+        }
+    )
+
+
+def demo_question() -> str:
+    """Blocking. Raises: FileNotFoundError, where this install has no demo."""
+    return resource("demo/question.txt").read_text("utf-8").strip()
+
+
+def demo_options() -> RunOptions:
+    """Those under which the replies were recorded. Raises: as `demo_question`."""
+    return RunOptions(
+        documents=[str(resource("demo/documents"))],
+        sources=["local"],
+        teams=["archivist", "skeptic", "scout"],
+        depth="standard",
+        min_rounds=1,
+        max_rounds=2,
+        length="brief",
+        language="en",
+        dataset="demo",
+    )
+
+
+def has_demo() -> bool:
+    """Whether this install has the demo's files."""
+    try:
+        return resource("demo/recording.jsonl").is_file()
+    except FileNotFoundError:
+        return False
+
+
 async def server_services(*, demo: bool = False) -> Services:
     """The container of this server's process, or the demo's: its graphs and its HTTP API share them."""
     return await asyncio.to_thread(_services, demo=demo)
@@ -284,7 +327,7 @@ def note_rollbacks(saver: BaseCheckpointSaver[Any]) -> None:
         for thread_id in threads:
             latest = await saver.aget_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
             values = latest.checkpoint["channel_values"] if latest else {}
-            await note_rolled_back(services, thread_id, values.get("execution_id", ""))
+            await run_guard.note_rolled_back(services, thread_id, values.get("execution_id", ""))
 
     def begin(threads: Iterable[str]) -> None:
         # Not awaited: the server deletes a run twice at once, and answers 404 where the first takes its time.

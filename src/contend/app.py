@@ -12,6 +12,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
 from pydantic import Field
 
+from contend import run_guard
 from contend.approval import Question, chosen_answers, open_questions, question_event, waiting_line
 from contend.contest.closing import whole_summary
 from contend.contest.graph import build_contest_graph
@@ -27,28 +28,13 @@ from contend.models.research import ResearchReport
 from contend.models.task import ExecutionSummary, RunStatus, RunUsage
 from contend.preflight import Opening, check_run, checked_run
 from contend.readiness import check_ready
-from contend.run_guard import (
-    check_contest,
-    check_resumable,
-    is_finished,
-    is_unopened,
-    note_going_on,
-    note_stopped,
-    note_waiting,
-)
 from contend.services import Services, open_services
 from contend.settings import Settings
 from contend.stores.checkpoints import has_checkpoints, keep_latest_run, open_checkpointer
 from contend.stores.leases import Lease, checked_thread, lease
 
 OnEvent = Callable[[AnyEvent], None]
-EXIT_CODES: Mapping[RunStatus, int] = {
-    "completed": 0,
-    "partial": 1,
-    "failed": 2,
-    "interrupted": 130,
-    "running": 130,
-}
+EXIT_CODES: Mapping[RunStatus, int] = {"completed": 0, "partial": 1, "failed": 2, "interrupted": 130, "running": 130}
 
 
 WAITING = 3
@@ -104,8 +90,10 @@ async def run(
         opening = await check_run(live, theme, [], options)
         async with _open_thread(live, thread, on_event) as going, lease(live.settings, thread) as thread_lease:
             before = await going.snapshot()
-            check_contest(thread, before)
-            if before.values.get("execution_id") and not (is_finished(before) or is_unopened(before)):
+            run_guard.check_contest(thread, before)
+            if before.values.get("execution_id") and not (
+                run_guard.is_finished(before) or run_guard.is_unopened(before)
+            ):
                 raise InputError(f"thread {thread!r} has an unfinished run: go on with `contend resume {thread}`")
             run_input = {"theme": theme, "run_options": input_options(options)}
             with checked_run(opening):
@@ -171,15 +159,15 @@ async def resume(
             raise UnknownThread(f"thread {thread!r} has no run to go on with: see `contend runs`")
         async with _open_thread(live, thread, on_event) as going:
             before = await going.snapshot()
-            if is_finished(before):
+            if run_guard.is_finished(before):
                 chosen_answers([], decision, answers)
                 return await _outcome(live, thread, before, went_on=False)
-            await check_resumable(live, thread, before, force=force)
+            await run_guard.check_resumable(live, thread, before, force=force)
             async with lease(live.settings, thread) as thread_lease:
                 before = await going.snapshot()
                 await _check_ready_again(live, before)
                 by_question = chosen_answers(open_questions(before.interrupts), decision, answers)
-                await note_going_on(live, before, by_question)
+                await run_guard.note_going_on(live, before, by_question)
                 outcome = await going.drive(Command(resume=by_question) if by_question else None, thread_lease)
         return outcome.model_copy(update={"notices": thread_lease.notices})
 
@@ -205,8 +193,8 @@ async def check_goes_on(thread_id: str, *, services: Services) -> RunOutcome:
     """
     thread = checked_thread(thread_id)
     snapshot = await _snapshot(services, thread)
-    if not is_finished(snapshot):
-        await check_resumable(services, thread, snapshot)
+    if not run_guard.is_finished(snapshot):
+        await run_guard.check_resumable(services, thread, snapshot)
     return await _where_it_stands(services, thread, snapshot)
 
 
@@ -218,14 +206,16 @@ async def _snapshot(live: Services, thread: str) -> StateSnapshot:
 
 
 async def _where_it_stands(live: Services, thread: str, snapshot: StateSnapshot) -> RunOutcome:
-    if is_unopened(snapshot):
-        return _unopened_outcome(thread, snapshot)
+    if run_guard.is_unopened(snapshot):
+        message = f"stopped before it began; go on with `contend resume {thread}`"
+        values = {"execution_id": "", "status": "interrupted", "message": message, "went_on": False}
+        return RunOutcome(thread_id=thread, theme=snapshot.values.get("theme", ""), **values)
     _check_has_run(thread, snapshot)
     return await _outcome(live, thread, snapshot, went_on=False)
 
 
 def _check_has_run(thread: str, snapshot: StateSnapshot) -> None:
-    check_contest(thread, snapshot)
+    run_guard.check_contest(thread, snapshot)
     if not snapshot.values.get("execution_id"):
         raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
 
@@ -263,11 +253,7 @@ class DryRun(NamedTuple):
 
 
 async def dry_run(
-    theme: str,
-    *,
-    options: RunOptions | None = None,
-    services: Services | None = None,
-    settings: Settings | None = None,
+    theme: str, *, options: RunOptions | None = None, services: Services | None = None, settings: Settings | None = None
 ) -> DryRun:
     """Check what a run checks before it starts, its folder and endpoint too, and estimate what it might cost.
 
@@ -318,15 +304,15 @@ class _ThreadRun:
             # Whoever took the run over says how it stands; on a full disk nobody can.
             if thread_lease.taken_by is None:
                 with suppress(StoreError):
-                    await note_stopped(self.services, self.thread_id)
+                    await run_guard.note_stopped(self.services, self.thread_id)
             raise
         snapshot = await self.snapshot()
         if questions := open_questions(snapshot.interrupts):
-            await note_waiting(self.services, questions)
+            await run_guard.note_waiting(self.services, questions)
             if self.on_event is not None:
                 for question in questions:
                     self.on_event(question_event(question))
-        elif is_finished(snapshot):
+        elif run_guard.is_finished(snapshot):
             await keep_latest_run(self.graph.checkpointer, self.thread_id)
         return await _outcome(self.services, self.thread_id, snapshot)
 
@@ -338,17 +324,6 @@ async def _open_thread(
     async with open_checkpointer(services.settings) as saver:
         graph = build_contest_graph(services).compile(checkpointer=saver, name="contend")
         yield _ThreadRun(services, graph, thread_id, on_event)
-
-
-def _unopened_outcome(thread_id: str, snapshot: StateSnapshot) -> RunOutcome:
-    return RunOutcome(
-        thread_id=thread_id,
-        execution_id="",
-        status="interrupted",
-        message=f"stopped before it began; go on with `contend resume {thread_id}`",
-        theme=snapshot.values.get("theme", ""),
-        went_on=False,
-    )
 
 
 async def _outcome(services: Services, thread_id: str, snapshot: StateSnapshot, *, went_on: bool = True) -> RunOutcome:

@@ -6,20 +6,13 @@ its replies are, in tokens at least and at most. All else is sums.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from contend.llm import profile_of
 from contend.llm.budget import cost_usd
 from contend.llm.chat import schema_tokens
+from contend.models import evaluation as judging
 from contend.models import replies
-from contend.models.evaluation import (
-    CitationReply,
-    CriteriaReply,
-    JudgmentReply,
-    MetricReply,
-    PairwiseReply,
-    VerdictsReply,
-)
 from contend.models.options import LENGTH_WORDS, Role, TeamConfig
 from contend.models.playbook import CurationReply, ReflectionReply
 from contend.models.replies import Reply
@@ -37,11 +30,21 @@ class Span(NamedTuple):
     least: float
     most: float
 
-    def __add__(self, other: "Span") -> "Span":  # type: ignore[override]  # sums, not a longer tuple
-        return Span(self.least + other.least, self.most + other.most)
+    def __add__(self, other: "Span | float") -> "Span":  # type: ignore[override]  # sums, not a longer tuple
+        least, most = _both(other)
+        return Span(self.least + least, self.most + most)
 
-    def __mul__(self, times: "Span") -> "Span":  # type: ignore[override]  # products, not repetition
-        return Span(self.least * times.least, self.most * times.most)
+    def __mul__(self, times: "Span | float") -> "Span":  # type: ignore[override]  # products, not repetition
+        least, most = _both(times)
+        return Span(self.least * least, self.most * most)
+
+    @property
+    def whole(self) -> tuple[int, int]:
+        return round(self.least), round(self.most)
+
+
+def _both(value: Span | float) -> Span:
+    return value if isinstance(value, Span) else Span(value, value)
 
 
 class RunEstimate(NamedTuple):
@@ -87,22 +90,17 @@ def estimate_run(opening: Opening, models: ModelsConfig, *, corpus: int | None =
     if not opening.options.models:
         return RunEstimate((0, 0), (0, 0), (0.0, 0.0))
     calls = sum((step.calls for step in _Plan(opening, corpus).steps()), start=NONE)
-    usd: Span | None = NONE
-    tokens = NONE
+    question = estimate_tokens(opening.theme) + estimate_tokens(opening.options.instructions)
+    tokens, usd = NONE, cast("Span | None", NONE)
     for step in _Plan(opening, corpus, likely=True).steps():
-        schema, question = schema_tokens(step.shape), _question(opening)
-        prompt = _FRAME + Span(schema, schema) + Span(question, question) + step.holds
+        prompt = _FRAME + step.holds + schema_tokens(step.shape) + question
         tokens += step.calls * (prompt + step.reply)
         costs = [
             cost_usd(models.prices.get(step.model), input_tokens=prompt_tokens, output_tokens=reply_tokens)
             for prompt_tokens, reply_tokens in zip(prompt, step.reply, strict=True)
         ]
         usd = None if usd is None or None in costs else usd + step.calls * Span(*(cost or 0.0 for cost in costs))
-    return RunEstimate(_whole(calls), _whole(tokens), usd and (usd.least, usd.most))
-
-
-def _question(opening: Opening) -> int:
-    return estimate_tokens(opening.theme) + estimate_tokens(opening.options.instructions)
+    return RunEstimate(calls.whole, tokens.whole, usd and (usd.least, usd.most))
 
 
 class _Plan:
@@ -131,7 +129,7 @@ class _Plan:
         for team in teams:
             yield from self._of_team(team)
         if self._judged_together:
-            yield _Step(evaluator, CriteriaReply, Span(1, 1), _CRITERIA)
+            yield _Step(evaluator, judging.CriteriaReply, Span(1, 1), _CRITERIA)
         if options.synthesis and len(teams) > 1 and not self._compact(options.models["writer"]):
             yield from self._editing(len(teams))
         pairs = min(MOST_COMPARED, len(teams))
@@ -147,9 +145,10 @@ class _Plan:
             return team.models.get(role, self._options.models[role])
 
         rounds, loops = self._rounds, team.max_iterations or self._options.max_iterations
+        judge, decisions = self._options.models["judge"], Span(0, rounds.most)
         if team.kind == "graph":  # what its own calls cost, nobody can say before
             yield from self._scoring(rounds)
-            yield _Step(self._options.models["judge"], JudgmentReply, Span(0, rounds.most), _JUDGMENT, self._draft)
+            yield _Step(judge, judging.JudgmentReply, decisions, _JUDGMENT, self._draft)
             return
         writer, reviewer, brief = model("writer"), model("reviewer"), Span(0, 500)
         compact, at_work = self._compact(writer), self._at_work(writer)
@@ -166,8 +165,7 @@ class _Plan:
         review = replies.ReviewReply if compact else replies.FixesReply
         yield _Step(reviewer, review, reviews, _REVIEW, at_work + self._draft)
         yield from self._scoring(rounds)
-        decisions = Span(0, rounds.most)
-        yield _Step(self._options.models["judge"], JudgmentReply, decisions, _JUDGMENT, brief + self._draft)
+        yield _Step(judge, judging.JudgmentReply, decisions, _JUDGMENT, brief + self._draft)
 
     def _choosing(self, writer: str, reviewer: str) -> Iterator[_Step]:
         """One look at what may speak to AI systems; a choice among passages, where they are more than calls hold."""
@@ -180,14 +178,14 @@ class _Plan:
         elif self._corpus > profile.chosen_tokens and not self._written_from_all(writer):
             tokens = min(self._corpus, profile.offered_tokens)
             calls = Span(1, 1 if self._read_whole(writer) else 2 * self._rounds.most)
-            yield _Step(writer, replies.ChoiceReply, calls, _CHOICE, Span(0.9, 1.1) * _both(tokens))
+            yield _Step(writer, replies.ChoiceReply, calls, _CHOICE, Span(0.9, 1.1) * tokens)
 
     def _writing(self, writer: str, loops: int) -> Iterator[_Step]:
         at_work, rounds = self._at_work(writer), self._rounds
         revisions = Span(rounds.least - 1, rounds.most * loops - 1)
         yield _Step(writer, replies.RevisionReply, revisions, self._written, at_work + self._draft + Span(0, 1500))
         if self._options.length != "long":
-            first = Span(0.9, 1.1) * _both(self._corpus or 0) if self._written_from_all(writer) else at_work
+            first = Span(0.9, 1.1) * (self._corpus or 0) if self._written_from_all(writer) else at_work
             yield _Step(writer, replies.ReportReply, Span(1, 1), self._written, first)
             return
         part = Span(self._written.least / _PARTS.least, self._written.most / _PARTS.most)
@@ -197,45 +195,45 @@ class _Plan:
     def _scoring(self, times: Span) -> Iterator[_Step]:
         """One call where a judge reads whole reports; else one for each metric by model, and one on citations."""
         options = self._options
-        judge, calls = options.models["evaluator"], times * _both(options.evaluator.samples)
+        judge, calls = options.models["evaluator"], times * options.evaluator.samples
         at_work = self._at_work(judge)
         by_model = [metric for metric in options.evaluator.metrics if metric.kind == "model"]
         together = [each for each in by_model if each.model is None and self._judged_together]
         if together:
             with_repairs = calls * Span(1, 1.2)
-            yield _Step(judge, VerdictsReply, with_repairs, _VERDICTS, at_work + self._draft + _RUBRICS)
+            yield _Step(judge, judging.VerdictsReply, with_repairs, _VERDICTS, at_work + self._draft + _RUBRICS)
         for metric in by_model:
             if metric not in together:
-                yield _Step(metric.model or judge, MetricReply, calls, _METRIC, self._draft + Span(0, 500))
+                yield _Step(metric.model or judge, judging.MetricReply, calls, _METRIC, self._draft + Span(0, 500))
         if not together:
-            yield _Step(judge, CitationReply, Span(0, times.most), _METRIC, at_work)
+            yield _Step(judge, judging.CitationReply, Span(0, times.most), _METRIC, at_work)
 
     def _editing(self, reports: int) -> Iterator[_Step]:
         """The merged report: written, judged as any other, and set beside the best one in both orders."""
         writer = self._options.models["writer"]
-        passages = Span(0.9, 1.1) * _both(self._corpus or 0) if self._read_whole(writer) else self._at_work(writer)
-        holds = passages + self._draft * _both(min(reports, 26))
+        passages = Span(0.9, 1.1) * (self._corpus or 0) if self._read_whole(writer) else self._at_work(writer)
+        holds = passages + self._draft * min(reports, 26)
         merger = Span(float(self._likely), 1)
         yield _Step(writer, replies.MergeReply, merger, self._written, holds)
         yield from self._scoring(merger)
-        yield self._pair(merger * _both(2))
+        yield self._pair(merger * 2)
 
     def _pair(self, calls: Span) -> _Step:
         judge = self._options.models["evaluator"]
         least, most = Span(0.1, 0.9) * self._at_work(judge)
         passages = Span(least, min(most, profile_of(judge, self._options).disputed_tokens))
-        return _Step(judge, PairwiseReply, calls, _JUDGMENT, self._draft * _both(2) + passages)
+        return _Step(judge, judging.PairwiseReply, calls, _JUDGMENT, self._draft * 2 + passages)
 
     def _at_work(self, model: str) -> Span:
         """Passages of a call: all there are, where they fit."""
         most = profile_of(model, self._options).chosen_tokens
         if self._corpus is None:
             return Span(most / 8, most)
-        return Span(0.9, 1.2) * _both(self._corpus) if self._corpus <= most else Span(most / 2, most)
+        return Span(0.9, 1.2) * self._corpus if self._corpus <= most else Span(most / 2, most)
 
     @property
     def _catalogue(self) -> Span:
-        return Span(50, 3000) if self._corpus is None else Span(0.03, 0.1) * _both(min(self._corpus, 30_000))
+        return Span(50, 3000) if self._corpus is None else Span(0.03, 0.1) * min(self._corpus, 30_000)
 
     def _written_from_all(self, model: str) -> bool:
         """Whether the first draft is written from all documents."""
@@ -250,11 +248,3 @@ class _Plan:
     @property
     def _judged_together(self) -> bool:
         return not self._compact(self._options.models["evaluator"]) and not self._options.evaluator.expected_score
-
-
-def _both(value: float) -> Span:
-    return Span(value, value)
-
-
-def _whole(span: Span) -> tuple[int, int]:
-    return round(span.least), round(span.most)

@@ -9,16 +9,15 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from contend.chat_progress import progress_line
 from contend.errors import DraftError, StoreError
 from contend.graph_teams import TeamGraphs
-from contend.learning.curator import CuratorAgent
-from contend.learning.nodes import LearnNodes
+from contend.learning.curator import CuratorAgent, SectionFile
+from contend.learning.graph import LearnNodes
 from contend.learning.reflector import ReflectorAgent
-from contend.learning.sections import SectionFile
 from contend.llm import DEFAULT_CONTEXT_TOKENS, Model, profile_of
 from contend.llm.budget import Ledger
 from contend.llm.models import LanguageModels, Providers, RoleModel
+from contend.models import events
 from contend.models.evaluation import Submission
 from contend.models.events import Event
 from contend.models.options import MetricConfig, ResolvedOptions, Role, RunOptions, TeamConfig
@@ -31,6 +30,7 @@ from contend.sources.source_set import SourceSet
 from contend.stores.documents import DocumentStore, RecordDocuments
 from contend.stores.playbooks import PlaybookStore
 from contend.stores.record import RecordStore
+from contend.text import WORDS, shown_score
 
 
 class Services:
@@ -182,7 +182,7 @@ class Services:
 
     @cached_property
     def learn_nodes(self) -> LearnNodes:
-        return LearnNodes(self.reflector, self.curator, self.playbooks, self.documents, self.close_run)
+        return LearnNodes(self.reflector, self.curator, self.documents, self.close_run)
 
     # Prompts
 
@@ -259,3 +259,26 @@ async def open_services(
         yield services
     finally:
         await services.aclose()
+
+
+def progress_line(event: Event, language: Language) -> str:
+    """What a chat says of an event; "" of those that it does not tell."""
+    values = event.model_dump() | {"round": getattr(event, "round_number", 0)}
+    if isinstance(event, events.RunStarted):
+        values["teams"] = ", ".join(event.teams)
+    if isinstance(event, events.RoundScored | events.WinnerPicked):
+        values["score"] = shown_score(event.score, language)
+    return WORDS[language].progress.get(_line_name(event), "").format_map(values)
+
+
+def _line_name(event: Event) -> str:
+    match event:
+        case events.StepDone(step="plan" | "write" as step):
+            return step
+        case events.TeamDone(error_message=str()) if event.status != "completed":
+            return "team_failed"
+        case events.ReportMerged(failure=""):
+            return "report_merged"
+        case events.WinnerPicked(team_id=str()) | events.RunStarted() | events.RoundScored():
+            return event.type
+    return ""

@@ -31,7 +31,7 @@ serve(sys.argv[1])
 run()
 """
 _LOADED = (
-    *(f"contend.{name}" for name in ("app", "cli.run", "cli.runs", "cli.batch", "cli.playbook", "stores.redis_saver")),
+    *(f"contend.{name}" for name in ("app", "cli.run", "cli.runs", "cli.batch", "cli.lessons", "stores.redis_saver")),
     *("langchain_openai", "langgraph.checkpoint.sqlite.aio", "openai.resources.chat", "safetensors.numpy"),
 )
 _EXIT_CODE = [1]

@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 
 from contend.errors import InputError
-from contend.exports.printing import to_pdf
+from contend.exports import to_pdf
 
 _PAGE = '<!DOCTYPE html><html lang="ja"><body><p>Why? 橋はなぜ鳴るのか。</p></body></html>'
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from contend.cli.outcome import leave_files
-from contend.cli.text import system_fault
+from contend.cli.ui import system_fault
 from contend.errors import InputError
 from contend.sources.local import list_files
 from fakes.children import Child, contend_child

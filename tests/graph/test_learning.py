@@ -14,11 +14,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from contend.errors import InputError, ModelError, PlaybookDamaged
-from contend.learning.curator import CuratorAgent
-from contend.learning.graph import build_learn_graph
-from contend.learning.nodes import LearnNodes
+from contend.learning.curator import CuratorAgent, SectionFile
+from contend.learning.graph import LearnNodes, build_learn_graph
 from contend.learning.reflector import PlayedRound, ReflectorAgent
-from contend.learning.sections import SectionFile
 from contend.learning.selection import select_bullets
 from contend.llm import Answer, R, Scope
 from contend.models.playbook import (
@@ -151,7 +149,7 @@ def _curator(stub: Stub, playbooks: PlaybookStore, **limits: int) -> CuratorAgen
 
 
 def _nodes(stub: Stub, playbooks: PlaybookStore, documents: DocumentStore) -> LearnNodes:
-    return LearnNodes(ReflectorAgent(stub), _curator(stub, playbooks), playbooks, documents)
+    return LearnNodes(ReflectorAgent(stub), _curator(stub, playbooks), documents)
 
 
 def _bullet(key: str, content: str, *, harmful: int = 0, runs: tuple[str, ...] = ()) -> Bullet:

@@ -5,8 +5,7 @@ from typing import Any, cast
 from uuid import uuid4
 
 from contend.learning.curator import CuratorAgent
-from contend.learning.graph import build_learn_graph
-from contend.learning.nodes import LearnNodes
+from contend.learning.graph import LearnNodes, build_learn_graph
 from contend.learning.reflector import PlayedRound, ReflectorAgent
 from contend.learning.selection import Withheld, select_bullets, withheld
 from contend.llm import Answer, R, Scope
@@ -55,7 +54,7 @@ class _World:
     def __init__(self, folder: Path) -> None:
         self.store = PlaybookStore(folder / "playbooks")
         curator = CuratorAgent(_Opinions(), UserPromptBuilder(PromptBuilderSettings()), self.store)
-        nodes = LearnNodes(ReflectorAgent(_Opinions()), curator, self.store, DocumentStore(folder / "documents"))
+        nodes = LearnNodes(ReflectorAgent(_Opinions()), curator, DocumentStore(folder / "documents"))
         self.graph = build_learn_graph(nodes).compile()
 
     async def play(self, number: int) -> float:

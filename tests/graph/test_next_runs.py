@@ -10,8 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from contend.contest.graph import build_contest_graph
 from contend.contest.state import ContestState, input_options
-from contend.learning.graph import build_learn_graph
-from contend.learning.state import LearningState, LearnInput
+from contend.learning.graph import LearningState, LearnInput, build_learn_graph
 from contend.models.options import RunOptions
 from contend.research.graph import build_research_graph
 from contend.research.state import ResearchInput, ResearchState

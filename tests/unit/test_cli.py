@@ -1,5 +1,6 @@
 """The command line: what each command says, its exit code, and what it leaves."""
 
+import ast
 import json
 import os
 import re
@@ -8,11 +9,14 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from contend.cli import commands
 from contend.cli.main import defect, keep_details
 from contend.errors import InputError, without_secrets
 from contend.models.events import ANY_EVENT, AnyEvent
@@ -310,7 +314,7 @@ asyncio.run(until_stopped(stubborn(), on_stop=lambda: None, at_once=lambda: prin
 def test_a_run_that_ends_at_once_says_how_it_goes_on(tmp_path: Path) -> None:
     script = """
 import asyncio
-from contend.cli.board import Board
+from contend.cli.live import Board
 from contend.cli.run import _drive
 
 async def stubborn(on_event):
@@ -563,3 +567,18 @@ def test_an_env_file_that_is_no_utf_8_is_refused_in_one_line(
 )
 def test_only_loopback_addresses_keep_others_out(host: str, alone: bool) -> None:
     assert is_loopback(host) is alone
+
+
+def test_the_work_of_each_command_takes_what_the_command_is_given() -> None:
+    faults = []
+    for declaration in ast.parse(Path(commands.__file__).read_text("utf-8")).body:
+        match declaration:
+            case ast.FunctionDef(decorator_list=[ast.Call(args=[_, ast.Constant(value=str(work))])], args=given):
+                module, name = work.split(":")
+                takes = signature(getattr(import_module(f"contend.cli.{module}"), name))
+                try:
+                    takes.bind(**{each.arg: None for each in (*given.args, *given.kwonlyargs)})
+                except TypeError as error:
+                    faults.append(f"{work}: {error}")
+
+    assert faults == []

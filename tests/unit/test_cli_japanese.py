@@ -10,16 +10,16 @@ from typing import get_args
 
 import pytest
 
-import contend.cli.words
-from contend.cli.text import STATUS, WHY_STOPPED
-from contend.cli.words import japanese
+import contend.cli
+from contend.cli import japanese
+from contend.cli.ui import STATUS, WHY_STOPPED
 from contend.models.options import Approval
 from contend.models.task import RunStatus, TeamStage
 from contend.text import detect_language
 from fakes.terminal import Terminal
 from fakes.vendors import Vendors
 
-ROOM = Path(contend.cli.words.__file__).parent
+ROOM = Path(contend.cli.__file__).parent
 QUESTION = "How does resume go on after a crash?"
 JAPANESE_QUESTION = "強制終了の後、実行はどのように再開されますか"
 
@@ -120,18 +120,22 @@ def test_the_locale_is_read_as_other_programs_read_it(terminal: Terminal, monkey
 def _messages() -> Iterator[str]:
     """Each message that the room translates where it stands."""
     for path in ROOM.glob("*.py"):
-        for call in ast.walk(ast.parse(path.read_text("utf-8"))):
-            match call:
-                case ast.Call(func=ast.Name(id="tr"), args=[message]) if not isinstance(message, ast.JoinedStr):
-                    yield from _texts(message)
-                case ast.Call(
-                    func=ast.Name(id="say" | "note" | "input_error"), args=[ast.Constant() | ast.IfExp() as message]
-                ):
-                    yield from _texts(message)
-                case ast.Call(func=ast.Name(id="plain_table"), args=names):
-                    yield from (name for each in names for name in _texts(each) if name.isalpha())
-                case ast.Call(func=ast.Name(id="counted"), args=[_, ast.Constant(value=str(thing))]):
-                    yield f"{{count}} {thing}"
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match node:
+                case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args):
+                    yield from _messages_of(name, args)
+
+
+def _messages_of(name: str, args: list[ast.expr]) -> Iterator[str]:
+    match name, args:
+        case "tr", [message] if not isinstance(message, ast.JoinedStr):
+            yield from _texts(message)
+        case "say" | "note" | "input_error", [ast.Constant() | ast.IfExp() as message]:
+            yield from _texts(message)
+        case "plain_table", names:
+            yield from (name for each in names for name in _texts(each) if name.isalpha())
+        case "counted", [_, ast.Constant(value=str(thing))]:
+            yield f"{{count}} {thing}"
 
 
 def _texts(tree: ast.AST) -> Iterator[str]:

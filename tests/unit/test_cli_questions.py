@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from contend.cli.options import answers_of
+from contend.cli.run import answers_of
 from contend.errors import InputError
 from fakes.contests import write_workspace
 from fakes.terminal import Said, Terminal, said_before

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from contend.cli.main import app
-from contend.learning.sections import SectionFile
+from contend.learning.curator import SectionFile
 from contend.models.options import Approval, JudgmentConfig, Role, RunOptions
 from contend.models.round import ExitReason, RoundPromptConfig
 from contend.models.task import RunStatus

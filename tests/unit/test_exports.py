@@ -16,8 +16,7 @@ import pytest
 from docx import Document
 
 from contend.errors import ContendError, InputError
-from contend.exports import scores_csv
-from contend.exports.printing import to_docx, to_pdf
+from contend.exports import scores_csv, to_docx, to_pdf
 from contend.models.record import Language
 from contend.models.research import Passage
 from contend.models.round import LeaderboardEntry, RoundRow, ranked

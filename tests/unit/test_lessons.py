@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contend.errors import InputError
-from contend.learning.meaning import CONTRADICTION, contradicts
-from contend.learning.nearness import Nearness
-from contend.learning.nodes import credited
+from contend.learning.curator import SectionFile
+from contend.learning.graph import credited
+from contend.learning.meaning import CONTRADICTION, Nearness, contradicts
 from contend.learning.screening import BARS, Sources, refusal
-from contend.learning.sections import SectionFile
 from contend.learning.selection import Withheld, select_bullets, withheld
 from contend.models.playbook import Bullet, Playbook, PlaybookSection, ReflectionResult, Trial
 from contend.retrieval import default_embedder

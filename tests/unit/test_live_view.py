@@ -8,10 +8,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
-from contend.cli.board import Board
-from contend.cli.invocation import COMMAND
-from contend.cli.live import LiveView, line_of
-from contend.cli.words import speak
+from contend.cli import COMMAND, speak
+from contend.cli.live import Board, LiveView, line_of
 from contend.models.events import (
     AnyEvent,
     DocumentsLeftOut,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contend.cli.board import Board
+from contend.cli.live import Board
 from contend.contest.state import ContestState, ContestView, TeamOutcome
 from contend.models.options import EvaluatorConfig, MetricConfig, ResolvedOptions, TeamConfig
 from contend.models.round import LeaderboardEntry, Round, RoundPromptConfig, RoundPromptContext

@@ -4,7 +4,7 @@ import httpx
 import pytest
 from langgraph_sdk.client import LangGraphClient
 
-from contend.api.queue import ServerQueue, ServerThread
+from contend.api.researches import ServerQueue, ServerThread
 
 GOING = ServerThread({"thread_id": "t"}, {"run_id": "r", "status": "running"})
 

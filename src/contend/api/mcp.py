@@ -14,9 +14,10 @@ from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import Field
 from starlette.applications import Starlette
 
-from contend.api import results
 from contend.api.models import ResearchDetails, ResearchRequest
 from contend.api.researches import Researches, server_researches
+from contend.api.results import get_report
+from contend.api.routes import cancel_research
 from contend.errors import ContendError
 from contend.models.options import Depth, Length, RunOptions
 from contend.models.record import QUESTION_CHARACTERS
@@ -93,7 +94,7 @@ async def _answer(question: str, context: Context, **options: object) -> str:
         request = ResearchRequest(theme=question_of(question), options=checked(RunOptions, options, "options"))
         details = await _wait_for_end(researches, (await researches.start(request)).research_id, context)
         if details.has_report:
-            return (await results.report_as(researches, details.research_id, "md")).decode()
+            return bytes((await get_report(details.research_id, researches)).body).decode()
     except ContendError as error:
         raise ToolError(str(error)) from error
     raise ToolError(f"no report: {details.message} (research {details.research_id}, see /app/ of the server)")
@@ -107,6 +108,6 @@ async def _wait_for_end(researches: Researches, research_id: str, context: Conte
             await context.report_progress(time.monotonic() - began, message=current.message)
             await asyncio.sleep(_LOOK_SECONDS)
     except asyncio.CancelledError:
-        await asyncio.shield(researches.cancel(research_id))
+        await asyncio.shield(cancel_research(research_id, researches))
         raise
     return await researches.details(research_id)

@@ -1,5 +1,6 @@
 """What the HTTP API takes and gives. Each model that a client sends or gets first carries an example."""
 
+import json
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
@@ -35,14 +36,15 @@ RESEARCH_STATUS: dict[RunStatus, ResearchStatus] = {
 _WHOLE = Annotated[int, Field(ge=0)]
 
 
-def example(**values: Any) -> ConfigDict:  # noqa: ANN401 - any JSON
-    return ConfigDict(json_schema_extra={"example": values})
+def example(text: str) -> ConfigDict:
+    """The JSON as a model's example."""
+    return ConfigDict(json_schema_extra={"example": json.loads(text)})
 
 
 class ResearchRequest(Record):
     """A research to start. Another `checkpointer_type` than the server's is refused."""
 
-    model_config = example(theme="Why do long bridges hum in the wind?", max_iterations=5)
+    model_config = example('{"theme": "Why do long bridges hum in the wind?", "max_iterations": 5}')
 
     theme: QuestionText
     max_iterations: int = Field(default=5, ge=1, le=10)
@@ -66,11 +68,9 @@ class ResearchResponse(Record):
     """Where a research stands. A partial run is completed, with what is missing in the message."""
 
     model_config = example(
-        research_id="0b9f3c6e-4f43-4b2c-9a3a-0f6f2f1f7a55",
-        status="started",
-        message="the teams are at work",
-        created_at="2026-01-15T10:00:00Z",
-        estimated_completion_time=None,
+        '{"research_id": "0b9f3c6e-4f43-4b2c-9a3a-0f6f2f1f7a55", "status": "started", '
+        '"message": "the teams are at work", "created_at": "2026-01-15T10:00:00Z", '
+        '"estimated_completion_time": null}'
     )
 
     research_id: Identifier
@@ -80,16 +80,25 @@ class ResearchResponse(Record):
     created_at: UtcDatetime = Field(default_factory=utc_now)
     estimated_completion_time: UtcDatetime | None = None
 
+    @property
+    def is_going(self) -> bool:
+        """Whether it waits in the queue or is at work."""
+        return self.status in {"started", "processing"}
+
+    @property
+    def is_over(self) -> bool:
+        return self.status in {"completed", "failed"}
+
 
 class TeamProgress(Record):
     """Where one team is. `status` is pending until it has begun, interrupted where the research has stopped."""
 
     team_id: Identifier
-    status: Literal["pending", "running", "waiting", "interrupted", "completed", "failed", "timeout"]
-    round_number: _WHOLE
+    status: Literal["pending", "running", "waiting", "interrupted", "completed", "failed", "timeout"] = "pending"
+    round_number: _WHOLE = 0
     max_rounds: int = Field(ge=1)
-    current_iteration: _WHOLE
-    current_node: ShownNode
+    current_iteration: _WHOLE = 0
+    current_node: ShownNode = "brief"
 
 
 class ProgressInfo(Record):
@@ -101,11 +110,8 @@ class ProgressInfo(Record):
     """
 
     model_config = example(
-        current_iteration=1,
-        max_iterations=5,
-        current_node="writer",
-        nodes_completed=["supervisor", "researcher"],
-        nodes_remaining=["reviewer"],
+        '{"current_iteration": 1, "max_iterations": 5, "current_node": "writer", '
+        '"nodes_completed": ["supervisor", "researcher"], "nodes_remaining": ["reviewer"]}'
     )
 
     current_iteration: _WHOLE
@@ -121,7 +127,7 @@ class ProgressInfo(Record):
 class ResearchStatistics(Record):
     """What a research came to. Whole numbers, rounded down."""
 
-    model_config = example(iterations=3, sources_collected=14, processing_time_seconds=95)
+    model_config = example('{"iterations": 3, "sources_collected": 14, "processing_time_seconds": 95}')
 
     iterations: _WHOLE
     sources_collected: _WHOLE
@@ -141,18 +147,11 @@ class ResearchItem(ResearchResponse):
     """
 
     model_config = example(
-        research_id="0b9f3c6e-4f43-4b2c-9a3a-0f6f2f1f7a55",
-        status="completed",
-        message="all teams delivered",
-        created_at="2026-01-15T10:00:00Z",
-        theme="Why do long bridges hum in the wind?",
-        outcome="completed",
-        waiting=False,
-        progress=None,
-        finished_at="2026-01-15T10:04:00Z",
-        winner_team_id="scholar",
-        best_score=0.874,
-        dataset="default",
+        '{"research_id": "0b9f3c6e-4f43-4b2c-9a3a-0f6f2f1f7a55", "status": "completed", '
+        '"message": "all teams delivered", "created_at": "2026-01-15T10:00:00Z", '
+        '"theme": "Why do long bridges hum in the wind?", "outcome": "completed", "waiting": false, '
+        '"progress": null, "finished_at": "2026-01-15T10:04:00Z", "winner_team_id": "scholar", '
+        '"best_score": 0.874, "dataset": "default"}'
     )
 
     theme: str
@@ -189,13 +188,9 @@ class Estimate(Record):
     """What a research might cost, at least and at most; nothing was started or spent. `usd` null: no price is known."""
 
     model_config = example(
-        teams=["scout", "scholar"],
-        sources=["tavily", "arxiv"],
-        sources_off={"local": "no documents are given"},
-        models={"writer": "gpt-5"},
-        calls=[31, 96],
-        tokens=[140000, 610000],
-        usd=[0.4, 2.1],
+        '{"teams": ["scout", "scholar"], "sources": ["tavily", "arxiv"], '
+        '"sources_off": {"local": "no documents are given"}, "models": {"writer": "gpt-5"}, "calls": [31, 96], '
+        '"tokens": [140000, 610000], "usd": [0.4, 2.1]}'
     )
 
     teams: list[Identifier]
@@ -222,7 +217,7 @@ class Answers(Record):
     """
 
     model_config = example(
-        decision=None, answers={"scholar": "approve", "scout": {"type": "reject", "reason": "too broad"}}
+        '{"decision": null, "answers": {"scholar": "approve", "scout": {"type": "reject", "reason": "too broad"}}}'
     )
 
     decision: str | dict[str, Any] | None = None
@@ -276,13 +271,8 @@ class Health(Record):
     """`teams`: those that may be named; `problems`: what keeps a research with a language model from working."""
 
     model_config = example(
-        status="ok",
-        version="0.1.0",
-        checkpointer="sqlite",
-        language_model=True,
-        demo=True,
-        teams=["scout"],
-        problems=[],
+        '{"status": "ok", "version": "0.1.0", "checkpointer": "sqlite", "language_model": true, "demo": true, '
+        '"teams": ["scout"], "problems": []}'
     )
 
     status: Literal["ok", "degraded"]
@@ -297,7 +287,7 @@ class Health(Record):
 class Problem(Record):
     """What was wrong with a request: one line with field, value and remedy."""
 
-    model_config = example(detail="theme: String should have at least 1 character", field="theme")
+    model_config = example('{"detail": "theme: String should have at least 1 character", "field": "theme"}')
 
     detail: str
     field: str | None = None

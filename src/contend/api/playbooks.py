@@ -8,10 +8,9 @@ from pydantic import Field, model_validator
 
 from contend.agent_server import server_services
 from contend.api.models import example
-from contend.api.problems import CHANGED, PROBLEMS, UNKNOWN, LimitedRoute
+from contend.api.requests import CHANGED, PROBLEMS, UNKNOWN, LimitedRoute
 from contend.errors import PlaybookDamaged, UnknownLesson
-from contend.learning.by_hand import add, apply_by_hand, edit, import_file, remove, restore
-from contend.learning.exchange import Format, written
+from contend.learning.by_hand import Format, ImportResult, PlaybookEditor, written
 from contend.models.playbook import (
     GENERAL,
     Bullet,
@@ -65,10 +64,8 @@ class Lesson(Record):
     """A lesson of a person's own. `always`: it applies to every question."""
 
     model_config = example(
-        content="For tide times, trust the harbour's table before any news.",
-        section="searching",
-        example="",
-        always=False,
+        """{"content": "For tide times, trust the harbour's table before any news.", "section": "searching", """
+        """"example": "", "always": false}"""
     )
 
     content: LessonText
@@ -80,7 +77,7 @@ class Lesson(Record):
 class LessonChange(Record):
     """What of a lesson is to change; what is left out stays."""
 
-    model_config = example(content="For tide times, trust the harbour's table of the same year.")
+    model_config = example("""{"content": "For tide times, trust the harbour's table of the same year."}""")
 
     content: LessonText | None = None
     section: SectionName | None = None
@@ -97,17 +94,12 @@ class LessonChange(Record):
 class LessonFile(Record):
     """A file's text: JSON, the text of ACE playbooks or a Markdown list. The history shows its `name`."""
 
-    model_config = example(name="lessons.md", text="- For tide times, trust the harbour's table before any news.")
+    model_config = example(
+        """{"name": "lessons.md", "text": "- For tide times, trust the harbour's table before any news."}"""
+    )
 
     text: Annotated[str, Field(min_length=1, max_length=2_000_000)]
     name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]+$")] = "a file"
-
-
-class ImportResult(Record):
-    """What an import did. `left_out`: lines and fields that are no lesson."""
-
-    result: CurationResult
-    left_out: list[str]
 
 
 async def playbook_store() -> PlaybookStore:
@@ -119,14 +111,8 @@ Store = Annotated[PlaybookStore, Depends(playbook_store)]
 Dataset = Annotated[str, Path(description=f"A playbook's dataset: {IDENTIFIER_RULE}.", min_length=1, max_length=64)]
 LessonId = Annotated[str, Path(description="A lesson's id.", min_length=1, max_length=64)]
 VersionNumber = Annotated[int, Path(description="A version; 0 is the empty playbook.", ge=0, le=_LATEST_VERSION)]
-BaseVersion = Annotated[
-    int | None,
-    Query(
-        description="The version that you take for the newest: where another one is, nothing is changed (409).",
-        ge=0,
-        le=_LATEST_VERSION,
-    ),
-]
+_BASE = "The version that you take for the newest: where another one is, nothing is changed (409)."
+BaseVersion = Annotated[int | None, Query(description=_BASE, ge=0, le=_LATEST_VERSION)]
 
 
 async def existing_dataset(dataset: Dataset, store: Store) -> str:
@@ -137,6 +123,14 @@ async def existing_dataset(dataset: Dataset, store: Store) -> str:
 
 
 ExistingDataset = Annotated[str, Depends(existing_dataset)]
+
+
+async def playbook_editor(dataset: Dataset, store: Store, version: BaseVersion = None) -> PlaybookEditor:
+    return PlaybookEditor(store, dataset, version)
+
+
+Editor = Annotated[PlaybookEditor, Depends(playbook_editor)]
+EXISTING = [Depends(existing_dataset)]
 
 router = APIRouter(prefix="/playbooks", tags=["playbooks"], responses=PROBLEMS, route_class=LimitedRoute)
 
@@ -192,52 +186,39 @@ async def list_retired_lessons(dataset: ExistingDataset, store: Store) -> Retire
 
 
 @router.post("/{dataset}/lessons", responses=CHANGED)
-async def add_lesson(dataset: Dataset, lesson: Lesson, store: Store, version: BaseVersion = None) -> CurationResult:
+async def add_lesson(lesson: Lesson, editor: Editor) -> CurationResult:
     """Add a lesson of your own; it is active at once. One that stands there word for word is skipped."""
-    return await apply_by_hand(store, dataset, add(lesson.model_dump()), base_version=version)
+    return await editor.add(lesson.model_dump())
 
 
-@router.patch("/{dataset}/lessons/{lesson_id}", responses=UNKNOWN | CHANGED)
-async def edit_lesson(
-    dataset: ExistingDataset, lesson_id: LessonId, change: LessonChange, store: Store, version: BaseVersion = None
-) -> CurationResult:
+@router.patch("/{dataset}/lessons/{lesson_id}", responses=UNKNOWN | CHANGED, dependencies=EXISTING)
+async def edit_lesson(lesson_id: LessonId, change: LessonChange, editor: Editor) -> CurationResult:
     """Change a lesson. Other words for the same keep its votes; another meaning begins without any."""
-    return await apply_by_hand(
-        store, dataset, edit(lesson_id, change.model_dump(exclude_none=True)), base_version=version
-    )
+    return await editor.edit(lesson_id, change.model_dump(exclude_none=True))
 
 
-@router.delete("/{dataset}/lessons/{lesson_id}", responses=UNKNOWN | CHANGED)
-async def retire_lesson(
-    dataset: ExistingDataset, lesson_id: LessonId, store: Store, version: BaseVersion = None
-) -> CurationResult:
+@router.delete("/{dataset}/lessons/{lesson_id}", responses=UNKNOWN | CHANGED, dependencies=EXISTING)
+async def retire_lesson(lesson_id: LessonId, editor: Editor) -> CurationResult:
     """Take a lesson out of the playbook; it can be restored."""
-    return await apply_by_hand(store, dataset, remove([lesson_id]), base_version=version)
+    return await editor.remove([lesson_id])
 
 
 @router.post("/{dataset}/lessons/{lesson_id}/restore", responses=UNKNOWN | CHANGED)
-async def restore_lesson(
-    dataset: ExistingDataset, lesson_id: LessonId, store: Store, version: BaseVersion = None
-) -> CurationResult:
+async def restore_lesson(dataset: ExistingDataset, lesson_id: LessonId, editor: Editor) -> CurationResult:
     """Bring back a lesson that was retired; what spoke against it no longer counts."""
-    bullet = (await store.retired(dataset)).get(lesson_id)
+    bullet = (await editor.store.retired(dataset)).get(lesson_id)
     if bullet is None:
         raise UnknownLesson(f"lesson {lesson_id!r}: no such one is retired; see GET /playbooks/{dataset}/retired")
-    return await apply_by_hand(store, dataset, restore(bullet), base_version=version)
+    return await editor.restore(bullet)
 
 
 @router.post("/{dataset}/import", responses=CHANGED)
-async def import_lessons(dataset: Dataset, file: LessonFile, store: Store, version: BaseVersion = None) -> ImportResult:
+async def import_lessons(file: LessonFile, editor: Editor) -> ImportResult:
     """Add a file's lessons, all or none. Of a lesson the content is enough; what stands there already is skipped."""
-    by_hand, left_out = await asyncio.to_thread(import_file, file.text, name=file.name)
-    return ImportResult(result=await apply_by_hand(store, dataset, by_hand, base_version=version), left_out=left_out)
+    return await editor.import_file(file.text, name=file.name)
 
 
-@router.get(
-    "/{dataset}/export",
-    response_class=Response,
-    responses=UNKNOWN | {200: {"content": _EXPORTS}},
-)
+@router.get("/{dataset}/export", response_class=Response, responses=UNKNOWN | {200: {"content": _EXPORTS}})
 async def export_lessons(
     dataset: ExistingDataset,
     store: Store,

@@ -72,7 +72,8 @@ class _RunProgress:
         if isinstance(event, events.RunStarted):
             # A further question on the thread is a run of its own.
             self.__init__(start=event, node="set_criteria", last_at=event.at)  # type: ignore[misc]  # begins anew
-            self.teams = {team_id: _unbegun(team_id, event.options.get("max_rounds", 1)) for team_id in event.teams}
+            most = event.options.get("max_rounds", 1)
+            self.teams = {team_id: TeamProgress(team_id=team_id, max_rounds=most) for team_id in event.teams}
         self.node = _node_after(event) or self.node
         self.done = self.done or isinstance(event, events.RunDone)
         if isinstance(event, events.QuestionAsked):
@@ -92,24 +93,23 @@ class _RunProgress:
                 team.status = "running"
 
 
-def _node_after(event: AnyEvent) -> ShownNode | None:  # noqa: PLR0911 - a line for each event
+_NODE_AFTER: dict[type[AnyEvent], ShownNode] = {
+    events.CriteriaSet: "team",
+    events.ReportMerged: "pick_winner",
+    events.ReportPublished: "learn",
+    events.Learned: "finish_run",
+    events.RunDone: "finish_run",
+}
+_NODE_OF_QUESTION: dict[str, ShownNode] = {"report": "approve_report", "playbook": "approve_delta"}
+
+
+def _node_after(event: AnyEvent) -> ShownNode | None:
     """What the run is at once this has happened."""
-    match event:
-        case events.CriteriaSet():
-            return "team"
-        case events.WinnerPicked():
-            return "publish" if event.team_id else "finish_run"
-        case events.ReportMerged():
-            return "pick_winner"
-        case events.ReportPublished():
-            return "learn"
-        case events.Learned() | events.RunDone():
-            return "finish_run"
-        case events.QuestionAsked(asked="report"):
-            return "approve_report"
-        case events.QuestionAsked(asked="playbook"):
-            return "approve_delta"
-    return None
+    if isinstance(event, events.QuestionAsked):
+        return _NODE_OF_QUESTION.get(event.asked)
+    if isinstance(event, events.WinnerPicked):
+        return "publish" if event.team_id else "finish_run"
+    return _NODE_AFTER.get(type(event))
 
 
 def progress_of(history: Iterable[AnyEvent], *, is_going: bool = True) -> ProgressInfo:
@@ -133,17 +133,6 @@ def progress_of(history: Iterable[AnyEvent], *, is_going: bool = True) -> Progre
         teams=[*run.teams.values()],
         spent=run.spent,
         estimated_completion_time=_end(run) if is_going else None,
-    )
-
-
-def _unbegun(team_id: str, max_rounds: int) -> TeamProgress:
-    return TeamProgress(
-        team_id=team_id,
-        status="pending",
-        round_number=0,
-        max_rounds=max_rounds,
-        current_iteration=0,
-        current_node="brief",
     )
 
 

@@ -1,47 +1,160 @@
-"""Researches of the HTTP API: runs of the Agent Server's queue, and what the record has of them and of all others."""
+"""Researches of the HTTP API: runs of the Agent Server's queue, and what the record has of them and of all others.
 
-import asyncio
-from collections.abc import Mapping
+The server's own client starts, queues and cancels; there is no other job runner.
+"""
+
+from collections.abc import Container, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from http import HTTPStatus
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
+from httpx import HTTPStatusError
 from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEntityError
 
-from contend import app, deletion
-from contend.agent_server import server_services
+from contend import app
+from contend.agent_server import DEMO, server_services
 from contend.api.models import (
     RESEARCH_STATUS,
-    ProgressInfo,
     ResearchDetails,
     ResearchItem,
-    ResearchPage,
     ResearchRequest,
     ResearchResponse,
     ResearchStatus,
 )
 from contend.api.progress import progress_of
-from contend.api.queue import ServerQueue, ServerThread
-from contend.app import DryRun, RunOutcome
-from contend.approval import Question, chosen_answers
+from contend.approval import Question
 from contend.contest.state import input_options
-from contend.demo import demo_options, demo_question, has_demo
 from contend.errors import InputError, ThreadBusy, UnknownThread
 from contend.models.events import AnyEvent
 from contend.models.task import ExecutionRow, RunStatus
 from contend.services import Services
 from contend.stored_runs import is_waiting, message_of, read_run, status_of
-from contend.stores.leases import checked_thread, is_leased
+from contend.stores.leases import checked_thread
 
-_Response = TypeVar("_Response", bound=ResearchResponse)
-_QUEUED = "waits for a place in the queue"
-_OPENING = "is checked and opened"
+GRAPH = "contend"
+_MOST_THREADS = 100
+_ENDED_MEANWHILE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
+
+
+class ServerThread(NamedTuple):
+    """A thread as the server has it, and its newest run, {} before the first."""
+
+    thread: Mapping[str, Any]
+    run: Mapping[str, Any]
+
+    @property
+    def run_status(self) -> str:
+        return str(self.run.get("status", ""))
+
+    @property
+    def is_going(self) -> bool:
+        """Whether its run is in the queue or at work."""
+        return self.run_status in {"pending", "running"}
+
+    @property
+    def theme(self) -> str:
+        values = self.thread.get("values") or {}
+        return str((self.thread.get("metadata") or {}).get("theme") or values.get("theme") or "")
+
+
+@dataclass(frozen=True)
+class ServerQueue:
+    """Threads and runs of the Agent Server. It knows threads by UUIDs; the command line has others, too."""
+
+    client: LangGraphClient
+
+    async def find(self, thread_id: str) -> ServerThread | None:
+        """None of threads that the server does not know."""
+        if _is_uuid(thread_id):
+            with suppress(NotFoundError):
+                return await self._with_run(await self.client.threads.get(thread_id))
+        return None
+
+    async def newest(self, on_record: Container[str]) -> dict[str, ServerThread]:
+        """The newest threads in the queue or at work, and those of researches that are not on record, by id."""
+        busy = await self._threads(status="busy")
+        researches = await self._threads(metadata={"contend": "research"})
+        threads = busy | {thread_id: thread for thread_id, thread in researches.items() if thread_id not in on_record}
+        return {thread_id: await self._with_run(thread) for thread_id, thread in threads.items()}
+
+    async def run(
+        self,
+        thread_id: str,
+        theme: str,
+        context: Mapping[str, Any] | None,
+        *,
+        demo: bool = False,
+        **question_or_answer: Any,  # noqa: ANN401 - the SDK's
+    ) -> None:
+        """Queue a run on a thread, by `input` or `command`. Threads that began elsewhere are made known to the server.
+
+        Raises:
+            InputError: the thread's id is no UUID.
+            ThreadBusy: the thread has a run that is not finished.
+        """
+        if not _is_uuid(thread_id):
+            raise InputError(
+                f"research {thread_id}: a run that the command line named goes on there: `contend resume {thread_id}`"
+            )
+        kind = DEMO if demo else {"contend": "research"}
+        thread = await self.client.threads.create(
+            thread_id=thread_id, if_exists="do_nothing", graph_id=GRAPH, metadata={**kind, "theme": theme}
+        )
+        is_demo = DEMO.items() <= (thread.get("metadata") or {}).items()
+        try:
+            await self.client.runs.create(
+                thread_id,
+                GRAPH,
+                **question_or_answer,
+                context=context,
+                metadata=DEMO if is_demo else None,
+                durability="sync",
+                multitask_strategy="reject",
+            )
+        except (ConflictError, UnprocessableEntityError) as error:
+            raise ThreadBusy(f"research {thread_id} is at work already: somebody was there first") from error
+
+    async def cancel(self, at_server: ServerThread) -> None:
+        try:
+            await self.client.runs.cancel(at_server.thread["thread_id"], at_server.run["run_id"], wait=True)
+        except HTTPStatusError as error:  # whoever waits gets no error of the SDK's own
+            if error.response.status_code not in _ENDED_MEANWHILE:
+                raise
+
+    async def delete(self, thread_id: str) -> None:
+        if _is_uuid(thread_id):
+            with suppress(NotFoundError):  # a run of the command line: the server has no thread
+                await self.client.threads.delete(thread_id)
+
+    async def _threads(self, **filters: Any) -> dict[str, Mapping[str, Any]]:  # noqa: ANN401 - the SDK's
+        threads = await self.client.threads.search(
+            limit=_MOST_THREADS, sort_by="created_at", sort_order="desc", **filters
+        )
+        return {thread["thread_id"]: thread for thread in threads if "contend" in (thread.get("metadata") or {})}
+
+    async def _with_run(self, thread: Mapping[str, Any]) -> ServerThread:
+        runs: list[Any] = []
+        with suppress(NotFoundError):  # deleted meanwhile
+            runs = await self.client.runs.list(thread["thread_id"], limit=1)
+        return ServerThread(thread, runs[0] if runs else {})
+
+
+def _is_uuid(thread_id: str) -> bool:
+    with suppress(ValueError):
+        return bool(UUID(thread_id))
+    return False
+
+
+QUEUED = "waits for a place in the queue"
 _AT_WORK = "the teams are at work"
 _BEFORE_BEGIN: Mapping[str, tuple[ResearchStatus, str]] = {
-    "pending": ("started", _QUEUED),
-    "running": ("processing", _OPENING),
+    "pending": ("started", QUEUED),
+    "running": ("processing", "is checked and opened"),
     "interrupted": ("interrupted", "stopped before it began: nothing is spent, and it can go on"),
 }
 """A research that is not on record yet, by the state of its run at the server."""
@@ -54,57 +167,29 @@ class Researches:
     services: Services
     queue: ServerQueue
 
-    async def dry_run(self, request: ResearchRequest) -> DryRun:
+    async def dry_run(self, request: ResearchRequest) -> app.DryRun:
         """What a research would do and might cost.
 
         Raises:
             InputError: it would be refused.
         """
-        self._check_checkpointer(request)
+        ours, theirs = self.services.settings.checkpointer, request.checkpointer_type
+        if theirs not in {None, ours}:
+            raise InputError(f"checkpointer_type: {theirs!r} is not this server's, {ours!r}: leave it out")
         return await app.dry_run(request.theme, options=request.run_options(), services=self.services)
 
-    async def start(self, request: ResearchRequest, *, research_id: str | None = None) -> ResearchResponse:
-        """Check and queue a research, on a thread of its own or, as a further question, on a finished one.
+    async def start(self, request: ResearchRequest, *, thread: str | None = None) -> ResearchResponse:
+        """Check and queue a research, on a thread of its own or on the one that is named.
 
         Raises:
             InputError: it is refused; nothing was spent.
             ThreadBusy: the thread has a run that is not finished.
         """
         await self.dry_run(request)
-        thread = str(uuid4()) if research_id is None else (await self._require_finished(research_id)).research_id
-        await self._queue(thread, request)
-        return ResearchResponse(research_id=thread, status="started", message=_QUEUED)
-
-    async def start_once(self, request: ResearchRequest, research_id: str) -> ResearchResponse:
-        """Check and queue a research under an id of the caller's; one that is known stays as it is.
-
-        Raises:
-            InputError: it is refused, or the id is no UUID; nothing was spent.
-        """
-        try:
-            thread = str(UUID(research_id))
-        except ValueError as error:
-            raise InputError(f"research {research_id}: an id of your own is a UUID") from error
-        at_server = await self.queue.find(thread)
-        if await self.services.record.latest_execution(thread) is None and not (at_server and at_server.run):
-            await self.dry_run(request)
-            with suppress(ThreadBusy):  # the same request came twice at once
-                await self._queue(thread, request)
-        return await self.response(thread)
-
-    async def start_demo(self) -> ResearchResponse:
-        """Play the recorded demo: no key, nothing spent.
-
-        Raises:
-            InputError: this install has no demo, or the workspace's own config does not fit it.
-        """
-        if not has_demo():
-            raise InputError("demo: this install has none; play it in a clone of contend, by `make demo`")
-        theme, options = await asyncio.to_thread(demo_question), demo_options()
-        await app.dry_run(theme, options=options, services=await server_services(demo=True))
-        thread = str(uuid4())
-        await self.queue.run(thread, theme, input_options(options), demo=True, input={"theme": theme})
-        return ResearchResponse(research_id=thread, status="started", message=_QUEUED)
+        thread = thread or str(uuid4())
+        context = input_options(request.run_options())
+        await self.queue.run(thread, request.theme, context, input={"theme": request.theme})
+        return ResearchResponse(research_id=thread, status="started", message=QUEUED)
 
     async def details(self, research_id: str) -> ResearchDetails:
         """Where a research stands.
@@ -117,8 +202,8 @@ class Researches:
         try:
             run = await read_run(self.services.record, self.services.settings, thread)
         except UnknownThread:
-            return _of_server(thread, at_server)
-        item = await self._with_progress(_item(run.execution, run.status, at_server))
+            return of_server(thread, at_server)
+        item = await self.item(run.execution, run.status, at_server)
         return ResearchDetails(
             **item.model_dump(),
             execution_id=run.execution.execution_id,
@@ -128,102 +213,26 @@ class Researches:
             has_report=run.status in {"completed", "partial"},
         )
 
-    async def page(self, *, search: str, limit: int, offset: int) -> ResearchPage:
-        """The history, the newest first; researches that have not begun stand at its head."""
-        rows, total = await self.services.record.history(search=search, limit=limit, offset=offset)
-        on_record = {*await self.services.record.threads()}
-        at_server = await self.queue.newest(on_record)
-        statuses = [await status_of(self.services.settings, row) for row in rows]
-        items = [
-            await self._with_progress(_item(row, status, at_server.get(row.thread_id)))
-            for row, status in zip(rows, statuses, strict=True)
-        ]
-        to_begin = [_of_server(thread, at_server[thread]) for thread in at_server if thread not in on_record]
-        matches = [_as(ResearchItem, each) for each in to_begin if search.casefold() in each.theme.casefold()]
-        return ResearchPage(total=total + len(matches), items=items if offset else [*matches, *items])
-
-    async def progress(self, research_id: str) -> ProgressInfo:
-        """How far the newest run of a research is.
+    async def response(self, research_id: str) -> ResearchItem:
+        """Where a research stands, without what takes time to find out: it is looked at again and again.
 
         Raises:
             UnknownThread: there is none.
         """
-        details = await self.details(research_id)
-        if details.progress is not None:
-            return details.progress
-        return progress_of(await self.all_events(details.research_id), is_going=False)
+        thread = checked_thread(research_id)
+        row, at_server = await self.services.record.latest_execution(thread), await self.queue.find(thread)
+        if row is None:
+            return of_server(thread, at_server)
+        return _of_record(row, await status_of(self.services.settings, row), at_server)
 
-    async def outcome(self, research_id: str) -> RunOutcome:
-        """The state of a research's run, from its checkpoint.
-
-        Raises:
-            UnknownThread: there is none.
-        """
-        return await app.status(checked_thread(research_id), services=self.services)
-
-    async def answer(
-        self, research_id: str, decision: object, answers: Mapping[str, object] | None
-    ) -> ResearchResponse:
-        """Give a person's answers; the research goes on. Of two clients that answer at once, one wins.
-
-        Raises:
-            InputError: an answer is not usable, or its question is not open.
-            ThreadBusy: somebody else has answered meanwhile.
-        """
-        outcome = await self._goes_on(research_id)
-        by_question = chosen_answers(outcome.questions, decision, answers)
-        if not by_question:
-            raise InputError("answers: none is given: give `decision`, or `answers` by question id or team")
-        await self.queue.run(outcome.thread_id, outcome.theme, None, command={"resume": by_question})
-        return await self.response(outcome.thread_id)
-
-    async def resume(self, research_id: str) -> ResearchResponse:
-        """Go on with a research that stopped in the middle.
-
-        Raises:
-            InputError: it is finished, or waits for an answer.
-            ThreadBusy: somebody works on it.
-        """
-        details = await self.details(research_id)
-        if details.waiting:
-            raise InputError(f"research {research_id}: {details.message}: answer at …/answers")
-        if details.status in {"completed", "failed"}:
-            raise ThreadBusy(f"research {research_id} is {details.outcome}: ask a further question instead")
-        unbegun = await self._unbegun_run(details)
-        if not unbegun:
-            await self._goes_on(research_id)
-        await self.queue.run(details.research_id, details.theme, unbegun.get("context"), input=unbegun.get("input"))
-        return await self.response(details.research_id)
-
-    async def cancel(self, research_id: str) -> ResearchResponse:
-        """Stop a research where it is; it can go on later. One that is stopped or waits stays as it is.
-
-        Raises:
-            ThreadBusy: it is finished, or a process of the command line works on it.
-        """
-        details = await self.details(research_id)
-        at_server = await self.queue.find(details.research_id)
-        if at_server and at_server.is_going:
-            await self.queue.cancel(at_server)
-        elif details.status in {"completed", "failed"}:
-            raise ThreadBusy(f"research {research_id} is {details.outcome}: there is nothing to cancel")
-        elif await is_leased(self.services.settings, details.research_id):
-            raise ThreadBusy(f"research {research_id} is worked on by another process: stop it there, by Ctrl-C")
-        return await self.response(details.research_id)
-
-    async def delete(self, research_id: str) -> None:
-        """Delete all that is kept of a research but the lessons in the playbook.
-
-        Raises:
-            UnknownThread: there is none.
-            ThreadBusy: it is in the queue or at work.
-        """
-        details = await self.details(research_id)
-        if details.status in {"started", "processing"}:
-            raise ThreadBusy(f"research {research_id} is at work: cancel it first")
-        if details.outcome is not None:
-            await deletion.delete(details.research_id, services=self.services)
-        await self.queue.delete(details.research_id)
+    async def item(self, row: ExecutionRow, status: RunStatus, at_server: ServerThread | None) -> ResearchItem:
+        """A research on record, with its progress while the teams are at work."""
+        item = _of_record(row, status, at_server)
+        if item.status != "processing":
+            return item
+        progress = progress_of(await self.all_events(item.research_id))
+        end = progress.estimated_completion_time
+        return item.model_copy(update={"progress": progress, "estimated_completion_time": end})
 
     async def all_events(self, research_id: str) -> list[AnyEvent]:
         """All that the runs of its thread told."""
@@ -234,61 +243,29 @@ class Researches:
             last = batch[-1].number
         return events
 
-    async def response(self, research_id: str) -> ResearchResponse:
-        """Its status in short, which is looked at again and again.
+    async def check_goes_on(self, details: ResearchDetails) -> app.RunOutcome:
+        """Where a research stands that nobody works on, once it is sure that it can go on.
 
         Raises:
-            UnknownThread: there is none.
+            ThreadBusy: it is at work.
+            ContendError: as `app.check_goes_on`.
         """
-        thread = checked_thread(research_id)
-        row, at_server = await self.services.record.latest_execution(thread), await self.queue.find(thread)
-        if row is None:
-            return _as(ResearchResponse, _of_server(thread, at_server))
-        return _as(ResearchResponse, _item(row, await status_of(self.services.settings, row), at_server))
-
-    async def _queue(self, thread: str, request: ResearchRequest) -> None:
-        context = input_options(request.run_options())
-        await self.queue.run(thread, request.theme, context, input={"theme": request.theme})
-
-    async def _questions(self, thread: str) -> list[Question]:
-        with suppress(UnknownThread):  # its checkpoints are gone
-            return (await self.outcome(thread)).questions
-        return []
-
-    async def _require_finished(self, research_id: str) -> ResearchDetails:
-        details = await self.details(research_id)
-        if details.status not in {"completed", "failed"}:
-            raise ThreadBusy(f"research {research_id} is {details.status}: wait for its end, or cancel it")
-        return details
-
-    async def _goes_on(self, research_id: str) -> RunOutcome:
-        """Where a research stands that nobody works on, once it is sure that it can go on."""
-        details = await self.details(research_id)
-        if details.status in {"started", "processing"}:
-            raise ThreadBusy(f"research {research_id} is at work: wait for its end, or cancel it")
+        if details.is_going:
+            raise ThreadBusy(f"research {details.research_id} is at work: wait for its end, or cancel it")
         return await app.check_goes_on(details.research_id, services=self.services)
 
-    async def _unbegun_run(self, details: ResearchDetails) -> Mapping[str, Any]:
+    async def unbegun_run(self, details: ResearchDetails) -> Mapping[str, Any]:
         """What a run was given that was taken out of the queue: it stands nowhere else, for no step of it is saved."""
         with suppress(UnknownThread):
-            await self.outcome(details.research_id)
+            await app.status(details.research_id, services=self.services)
             return {}
         at_server = await self.queue.find(details.research_id) if details.outcome is None else None
         return (at_server.run if at_server else {}).get("kwargs") or {}
 
-    async def _with_progress(self, item: ResearchItem) -> ResearchItem:
-        if item.status != "processing":
-            return item
-        progress = progress_of(await self.all_events(item.research_id))
-        end = progress.estimated_completion_time
-        return item.model_copy(update={"progress": progress, "estimated_completion_time": end})
-
-    def _check_checkpointer(self, request: ResearchRequest) -> None:
-        ours = self.services.settings.checkpointer
-        if request.checkpointer_type not in {None, ours}:
-            raise InputError(
-                f"checkpointer_type: {request.checkpointer_type!r} is not this server's, {ours!r}: leave it out"
-            )
+    async def _questions(self, thread: str) -> list[Question]:
+        with suppress(UnknownThread):  # its checkpoints are gone
+            return (await app.status(thread, services=self.services)).questions
+        return []
 
 
 async def server_researches() -> Researches:
@@ -296,32 +273,33 @@ async def server_researches() -> Researches:
     return Researches(await server_services(), ServerQueue(get_client()))
 
 
-def _item(row: ExecutionRow, status: RunStatus, at_server: ServerThread | None) -> ResearchItem:
+def _of_record(row: ExecutionRow, status: RunStatus, at_server: ServerThread | None) -> ResearchItem:
     """A run of the record; what the server has in its queue for the thread is newer."""
     run = at_server.run if at_server else {}
     # The server ends a run a moment after its last node wrote the end into the record.
     is_newer = row.finished_at is None or not run or datetime.fromisoformat(str(run["created_at"])) > row.finished_at
     run_status = at_server.run_status if at_server and is_newer else ""
-    values = row.model_dump(include={"theme", "finished_at", "winner_team_id", "best_score", "dataset", "created_at"})
-    item = ResearchItem.model_validate(
-        {
-            **values,
-            "research_id": row.thread_id,
-            "status": RESEARCH_STATUS[status],
-            "message": message_of(row, status) or _AT_WORK,
-            "outcome": status,
-            "waiting": is_waiting(row),
-        }
+    item = ResearchItem(
+        **row.model_dump(include={"theme", "finished_at", "winner_team_id", "best_score", "dataset", "created_at"}),
+        research_id=row.thread_id,
+        status=RESEARCH_STATUS[status],
+        message=message_of(row, status) or _AT_WORK,
+        outcome=status,
+        waiting=is_waiting(row),
     )
     if run_status == "pending":
-        return item.model_copy(update={"status": "started", "message": _QUEUED, "waiting": False})
+        return item.model_copy(update={"status": "started", "message": QUEUED, "waiting": False})
     if run_status == "running" and status != "running":
         return item.model_copy(update={"status": "processing", "message": _AT_WORK, "waiting": False})
     return item
 
 
-def _of_server(thread: str, at_server: ServerThread | None) -> ResearchDetails:
-    """A research that has not begun, was stopped before, or was refused when it was to begin."""
+def of_server(thread: str, at_server: ServerThread | None) -> ResearchDetails:
+    """A research that has not begun, was stopped before, or was refused when it was to begin.
+
+    Raises:
+        UnknownThread: the server has none either.
+    """
     if at_server is None:
         raise UnknownThread(f"research {thread!r}: there is none; see GET /research")
     run_status = at_server.run_status
@@ -336,8 +314,3 @@ def _of_server(thread: str, at_server: ServerThread | None) -> ResearchDetails:
         theme=at_server.theme,
         outcome="failed" if status == "failed" else None,
     )
-
-
-def _as(kind: type[_Response], item: ResearchItem) -> _Response:
-    """As much of a research as the kind tells."""
-    return kind.model_validate(item.model_dump(include=set(kind.model_fields)))

@@ -1,121 +1,185 @@
-"""What a research came to, of the API's and of all others: report, evidence, drafts, ranking, statistics."""
+"""What a research tells and came to: events, drafts, report, evidence, statistics, comparison, ranking.
+
+Events are server-sent; a client takes them up again where it lost them.
+"""
 
 import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
 
-from contend.api.models import Leaderboard, ResearchComparison, ResearchStatistics, RoundScore, Side
+from fastapi import Header, Path, Query, Response
+from fastapi.responses import StreamingResponse
+
+from contend.api import models
+from contend.api.requests import UNKNOWN
 from contend.api.researches import Researches
+from contend.api.routes import Live, ResearchId, research, router
 from contend.errors import UnknownThread
-from contend.exports import ReportFormat, report_file, scores_csv
-from contend.models.events import SearchDone, StepDone
+from contend.exports import MEDIA, ReportFormat, report_file, scores_csv
+from contend.models.events import KeptEvent, SearchDone, StepDone
+from contend.models.record import IDENTIFIER_RULE, Identifier
 from contend.models.research import ResearchReport
 from contend.report import EVIDENCE_FILE, ReportEvidence
+from contend.standings import Standings, standings
 from contend.stored_runs import read_run, report_of
 from contend.stores.leases import checked_thread
 
+_NUMBER = r"^[0-9]{1,18}$"
+_SOON, _LATE = 0.25, 2.0
+"""Seconds between looks at the record: while something is told, and after a while of silence."""
 
-async def report(researches: Researches, research_id: str) -> ResearchReport:
+_SILENCE = 15.0
+"""Seconds after which a comment keeps the connection open."""
+
+_TEXT = {"schema": {"type": "string"}}
+_REPORTS: dict[str, Any] = {media.partition(";")[0]: _TEXT for media in MEDIA.values()} | {
+    "application/json": {"schema": {"$ref": "#/components/schemas/ResearchReport"}}
+}
+_EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Server-sent events.", "content": {"text/event-stream": _TEXT}},
+    204: {"description": "The research is at its end, and all of it was told."},
+}
+
+ROUTERS = (research, router)
+"""With the routes of `routes`, which come first."""
+
+
+@research.get("/events", response_class=Response, responses=_EVENTS)
+async def follow_research(
+    research_id: ResearchId,
+    live: Live,
+    last_event_id: Annotated[
+        str | None, Header(description="The id of the last event that came; those after it follow.", pattern=_NUMBER)
+    ] = None,
+    after: Annotated[int, Query(description="As Last-Event-ID, where a header cannot be sent.", ge=0, le=2**53)] = 0,
+) -> Response:
+    """What the research tells, from its beginning or from where the client was, until its end."""
+    start = int(last_event_id) if last_event_id else after
+    current = await live.response(research_id)
+    if start and current.is_over and not await live.services.record.events(research_id, after=start, limit=1):
+        return Response(status_code=204)
+    stream = event_stream(live, research_id, after=start)
+    return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+
+async def event_stream(researches: Researches, research_id: str, *, after: int) -> AsyncIterator[str]:
+    """All events with a number above `after`, then those to come, until the run is at its end.
+
+    Between them stands an event `status`, without an id, each time the status has changed: it is never told again.
+    """
+    last_status = ""
+    pause = silent = 0.0
+    while True:
+        current = await researches.response(research_id)
+        status = current.model_dump_json(include=set(models.ResearchResponse.model_fields))
+        events = await researches.services.record.events(research_id, after=after)
+        for each in events:
+            yield event_message(each)
+            after = each.number
+        if status != last_status:
+            yield f"event: status\ndata: {status}\n\n"
+            last_status, silent = status, 0.0
+        if not events and current.is_over:
+            return
+        pause = _SOON if events else min(_LATE, max(_SOON, pause * 1.5))
+        silent = 0.0 if events else silent + pause
+        if silent >= _SILENCE:
+            yield ": nothing new\n\n"
+            silent = 0.0
+        await asyncio.sleep(pause)
+
+
+def event_message(each: KeptEvent) -> str:
+    """An event as it is sent: its number as id, its type as name, and for all events team and round."""
+    values = each.event.model_dump(mode="json")
+    data = {"id": each.number, "team_id": "", "round_number": 0, **values}
+    return f"id: {each.number}\nevent: {values['type']}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+
+
+@research.get(
+    "/documents/{document_id}", response_class=Response, responses={200: {"content": {"text/markdown": _TEXT}}}
+)
+async def get_document(
+    research_id: ResearchId,
+    document_id: Annotated[str, Path(description="As events name it.", pattern=r"^[0-9a-f]{64}$")],
+    live: Live,
+) -> Response:
+    """A draft's or a submission's text in Markdown."""
+    kind = await live.services.record.told_document(checked_thread(research_id), document_id)
+    if kind is None:
+        raise UnknownThread(f"document {document_id[:12]}…: research {research_id!r} tells of none")
+    if kind == "round_submitted":
+        text = (await live.services.require_submission(document_id)).content
+    else:
+        text = await live.services.documents.get(document_id)
+    return Response(text, media_type="text/markdown; charset=utf-8")
+
+
+@research.get("/report", response_class=Response, responses={200: {"content": _REPORTS}})
+async def get_report(
+    research_id: ResearchId,
+    live: Live,
+    kind: Annotated[
+        ReportFormat, Query(alias="format", description="md, html, json, bibtex, csv (the scores), pdf or docx.")
+    ] = "md",
+) -> Response:
+    """The report, with the facts of the run but in JSON and BibTeX; `pdf` and `docx` need the extra `export`."""
+    settings = live.services.settings
+    if kind == "csv":  # also of a run without a report
+        content = scores_csv(await read_run(live.services.record, settings, checked_thread(research_id)))
+    else:
+        report = await _report(live, research_id)
+        content = await asyncio.to_thread(report_file, settings, research_id, report, kind)
+    headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"} if kind == "html" else None
+    return Response(content, media_type=MEDIA[kind], headers=headers)
+
+
+async def _report(live: Researches, research_id: str) -> ResearchReport:
     """The report of the newest run.
 
     Raises:
         UnknownThread: it has none.
     """
-    details = await researches.details(research_id)
-    row = await researches.services.record.latest_execution(details.research_id)
-    settings = researches.services.settings
-    newest = await asyncio.to_thread(report_of, settings, row) if row and details.has_report else None
+    details = await live.details(research_id)
+    row = await live.services.record.latest_execution(details.research_id) if details.has_report else None
+    newest = await asyncio.to_thread(report_of, live.services.settings, row) if row else None
     if newest is None:
         raise UnknownThread(f"research {research_id!r} has no report: it is {details.outcome or details.status}")
     return newest
 
 
-async def report_as(researches: Researches, research_id: str, kind: ReportFormat) -> bytes:
-    """The report in a format; as `csv` the scores, also of a run without a report.
-
-    Raises:
-        UnknownThread: there is none.
-        InputError: the server cannot make that format.
-    """
-    settings = researches.services.settings
-    if kind == "csv":
-        return scores_csv(await read_run(researches.services.record, settings, checked_thread(research_id)))
-    newest = await report(researches, research_id)
-    return await asyncio.to_thread(report_file, settings, research_id, newest, kind)
-
-
-async def evidence(researches: Researches, research_id: str) -> ReportEvidence:
-    """What the report's citations rest on. Raises: as `report`."""
-    await report(researches, research_id)
-    path = researches.services.folder / "results" / checked_thread(research_id) / EVIDENCE_FILE
+@research.get("/evidence")
+async def get_evidence(research_id: ResearchId, live: Live) -> ReportEvidence:
+    """What each citation of the report rests on: its sentence, the passages, and what is doubtful about it."""
+    await _report(live, research_id)
+    path = live.services.folder / "results" / checked_thread(research_id) / EVIDENCE_FILE
     try:
         return ReportEvidence.model_validate_json(await asyncio.to_thread(path.read_text, "utf-8"))
     except FileNotFoundError as error:
         raise UnknownThread(f"research {research_id!r} has no {path.name}: it is of an earlier version") from error
 
 
-async def document(researches: Researches, research_id: str, document_id: str) -> str:
-    """The Markdown of a draft or a submission that an event of the research names.
-
-    Raises:
-        UnknownThread: none does.
-    """
-    record = researches.services.record
-    kind = await record.told_document(checked_thread(research_id), document_id)
-    if kind is None:
-        raise UnknownThread(f"document {document_id[:12]}…: research {research_id!r} tells of none")
-    if kind == "round_submitted":
-        return (await researches.services.require_submission(document_id)).content
-    return await researches.services.documents.get(document_id)
-
-
-async def statistics(researches: Researches, research_id: str) -> ResearchStatistics:
-    """Loops of all teams and rounds, addresses found, active seconds of the newest run."""
-    details = await researches.details(research_id)
-    record, execution_id = researches.services.record, details.execution_id
-    events = await researches.all_events(details.research_id)
-    steps = [event for event in events if isinstance(event, StepDone) and event.execution_id == execution_id]
-    searches = [event for event in events if isinstance(event, SearchDone) and event.execution_id == execution_id]
-    rows = await record.rounds(execution_id)
-    urls = [hit.url for search in searches for hit in search.hits]
-    urls += [url for row in rows for url in row.role_records.get("researcher", {}).get("sources", [])]
-    return ResearchStatistics.of(
-        iterations=len({(each.team_id, each.round_number, each.iteration) for each in steps}),
-        urls=urls,
-        seconds=await record.active_seconds(execution_id),
-    )
+@research.get("/statistics")
+async def get_statistics(research_id: ResearchId, live: Live) -> models.ResearchStatistics:
+    """Loops, sources, seconds."""
+    details = await live.details(research_id)
+    record, execution_id = live.services.record, details.execution_id
+    events = [each for each in await live.all_events(details.research_id) if each.execution_id == execution_id]
+    steps = {(each.team_id, each.round_number, each.iteration) for each in events if isinstance(each, StepDone)}
+    urls = [hit.url for each in events if isinstance(each, SearchDone) for hit in each.hits]
+    for row in await record.rounds(execution_id):
+        urls += row.role_records.get("researcher", {}).get("sources", [])
+    seconds = await record.active_seconds(execution_id)
+    return models.ResearchStatistics.of(iterations=len(steps), urls=urls, seconds=seconds)
 
 
-async def leaderboard(researches: Researches, research_id: str | None) -> Leaderboard:
-    """Of the newest run, where no research is named.
-
-    Raises:
-        UnknownThread: there is no such run.
-    """
-    if research_id is None:
-        newest = await researches.services.record.executions(1)
-        if not newest:
-            raise UnknownThread("no runs yet: start one by POST /research")
-        research_id = newest[0].thread_id
-    run = await read_run(researches.services.record, researches.services.settings, checked_thread(research_id))
-    return Leaderboard(
-        research_id=research_id,
-        theme=run.execution.theme,
-        leaderboard=run.leaderboard,
-        rounds=[
-            RoundScore(**row.model_dump(include=set(RoundScore.model_fields)), metrics=row.metrics)
-            for row in run.rounds
-        ],
-    )
-
-
-async def compare(researches: Researches, first: str, second: str) -> ResearchComparison:
-    """What each came to, and which of the sources that they cite are the same.
-
-    Raises:
-        UnknownThread: one of them is not there.
-    """
-    one, other = await _side(researches, first), await _side(researches, second)
+@research.get("/compare/{other_id}")
+async def compare_researches(research_id: ResearchId, other_id: ResearchId, live: Live) -> models.ResearchComparison:
+    """Two researches side by side."""
+    one, other = await _side(live, research_id), await _side(live, other_id)
     urls, others = [source.url for source in one.sources], [source.url for source in other.sources]
-    return ResearchComparison(
+    return models.ResearchComparison(
         same_question=one.research.theme.strip() == other.research.theme.strip(),
         first=one,
         second=other,
@@ -125,13 +189,42 @@ async def compare(researches: Researches, first: str, second: str) -> ResearchCo
     )
 
 
-async def _side(researches: Researches, research_id: str) -> Side:
-    details = await researches.details(research_id)
-    newest = await report(researches, details.research_id) if details.has_report else None
-    return Side(
+async def _side(live: Researches, research_id: str) -> models.Side:
+    details = await live.details(research_id)
+    newest = await _report(live, research_id) if details.has_report else None
+    return models.Side(
         research=details,
-        statistics=await statistics(researches, research_id),
+        statistics=await get_statistics(research_id, live),
         sources=newest.cited_sources() if newest else [],
         executive_summary=newest.executive_summary if newest else "",
         key_findings=newest.key_findings if newest else [],
+    )
+
+
+@router.get("/standings", tags=["leaderboard"])
+async def get_standings(
+    live: Live,
+    dataset: Annotated[Identifier, Query(description=f"The dataset of the runs: {IDENTIFIER_RULE}.")] = "default",
+) -> Standings:
+    """The teams rated over all finished runs of a dataset; without any, no teams."""
+    return await standings(live.services.record, dataset)
+
+
+@router.get("/leaderboard", tags=["leaderboard"], responses=UNKNOWN)
+async def get_leaderboard(
+    live: Live,
+    research_id: Annotated[str | None, Query(description="Of the newest run if left out.", max_length=64)] = None,
+) -> models.Leaderboard:
+    """Ranking and rounds of a run, with what the judges said."""
+    record = live.services.record
+    if research_id is None:
+        newest = await record.executions(1)
+        if not newest:
+            raise UnknownThread("no runs yet: start one by POST /research")
+        research_id = newest[0].thread_id
+    run = await read_run(record, live.services.settings, checked_thread(research_id))
+    fields = set(models.RoundScore.model_fields)
+    rounds = [models.RoundScore(**row.model_dump(include=fields), metrics=row.metrics) for row in run.rounds]
+    return models.Leaderboard(
+        research_id=research_id, theme=run.execution.theme, leaderboard=run.leaderboard, rounds=rounds
     )

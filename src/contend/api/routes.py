@@ -1,67 +1,63 @@
-"""The HTTP research API, which the Agent Server mounts on its own port and lists in its OpenAPI."""
+"""The routes that start a research, change it, and say where it stands."""
 
-from collections.abc import MutableMapping
+import asyncio
+from contextlib import suppress
 from importlib.metadata import version
-from pathlib import Path as FilePath
-from typing import Annotated, Any
+from typing import Annotated
+from uuid import UUID, uuid4
 
-from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Response
-from fastapi.responses import StreamingResponse
-from fastapi.staticfiles import StaticFiles
-from starlette.routing import Route
+from fastapi import APIRouter, Depends, Path, Query
 
-from contend.api import models, playbooks, results
-from contend.api.problems import BUSY, PROBLEMS, UNKNOWN, WITH_BODY, LimitedRoute, add_problems
-from contend.api.requests import RequestGuard, server_cors
-from contend.api.researches import Researches, server_researches
-from contend.api.stream import event_stream
-from contend.api.tools import Tools
-from contend.demo import has_demo
-from contend.exports import MEDIA, ReportFormat
-from contend.models.record import IDENTIFIER_RULE, Identifier
-from contend.report import ReportEvidence
-from contend.settings import Settings
-from contend.standings import Standings, standings
+from contend import app, deletion
+from contend.agent_server import demo_options, demo_question, has_demo, server_services
+from contend.api import models
+from contend.api.progress import progress_of
+from contend.api.requests import BUSY, PROBLEMS, UNKNOWN, WITH_BODY, LimitedRoute
+from contend.api.researches import QUEUED, Researches, of_server, server_researches
+from contend.approval import chosen_answers
+from contend.contest.state import input_options
+from contend.errors import InputError, ThreadBusy
+from contend.stored_runs import status_of
+from contend.stores.leases import is_leased
 
-_NUMBER = r"^[0-9]{1,18}$"
-_ONLY_ITS_OWN = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+router = APIRouter(responses=PROBLEMS, route_class=LimitedRoute)
+researches = APIRouter(prefix="/research", tags=["research"], responses=PROBLEMS, route_class=LimitedRoute)
+research = APIRouter(
+    prefix="/research/{research_id}", tags=["research"], responses=PROBLEMS | UNKNOWN, route_class=LimitedRoute
 )
 
 Live = Annotated[Researches, Depends(server_researches)]
 ResearchId = Annotated[
     str, Path(description="The research's id: a UUID, or the name of a run's thread.", min_length=1, max_length=64)
 ]
-DatasetQuery = Annotated[Identifier, Query(description=f"The dataset of the runs: {IDENTIFIER_RULE}.")]
-
-_REPORTS: dict[str, Any] = {media.partition(";")[0]: {"schema": {"type": "string"}} for media in MEDIA.values()} | {
-    "application/json": {"schema": {"$ref": "#/components/schemas/ResearchReport"}}
-}
-
-router = APIRouter(responses=PROBLEMS, route_class=LimitedRoute)
 
 
-@router.post("/research", status_code=202, tags=["research"], responses=BUSY)
+@researches.post("", status_code=202, responses=BUSY)
 async def start_research(request: models.ResearchRequest, live: Live) -> models.ResearchResponse:
     """Start a research. It is checked at once, and waits in the server's queue until a worker is free."""
     return await live.start(request)
 
 
-@router.post("/research/dry-run", tags=["research"], responses=WITH_BODY)
+@researches.post("/dry-run", responses=WITH_BODY)
 async def estimate_research(request: models.ResearchRequest, live: Live) -> models.Estimate:
     """Check a research, and estimate what it might cost. Nothing is started or spent."""
     dry_run = await live.dry_run(request)
     return models.Estimate(models=dry_run.opening.options.models_told, **dry_run.summary())
 
 
-@router.post("/research/demo", status_code=202, tags=["research"])
+@researches.post("/demo", status_code=202)
 async def play_demo(live: Live) -> models.ResearchResponse:
     """Play the recorded demo: three teams over the documents of a ferry company. It needs no key and spends nothing."""
-    return await live.start_demo()
+    if not has_demo():
+        raise InputError("demo: this install has none; play it in a clone of contend, by `make demo`")
+    theme, options = await asyncio.to_thread(demo_question), demo_options()
+    await app.dry_run(theme, options=options, services=await server_services(demo=True))
+    thread = str(uuid4())
+    await live.queue.run(thread, theme, input_options(options), demo=True, input={"theme": theme})
+    return models.ResearchResponse(research_id=thread, status="started", message=QUEUED)
 
 
-@router.get("/research", tags=["research"])
+@researches.get("")
 async def list_researches(
     live: Live,
     search: Annotated[str, Query(description="Words that the question holds.", max_length=200)] = "",
@@ -69,158 +65,113 @@ async def list_researches(
     offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
 ) -> models.ResearchPage:
     """The history, the newest first: researches of the API, of Studio and of the command line."""
-    return await live.page(search=search, limit=limit, offset=offset)
+    record = live.services.record
+    rows, total = await record.history(search=search, limit=limit, offset=offset)
+    on_record = {*await record.threads()}
+    at_server = await live.queue.newest(on_record)
+    statuses = [await status_of(live.services.settings, row) for row in rows]
+    items = [
+        await live.item(row, status, at_server.get(row.thread_id)) for row, status in zip(rows, statuses, strict=True)
+    ]
+    # Those that have not begun stand at its head.
+    to_begin = [of_server(thread, at_server[thread]) for thread in at_server if thread not in on_record]
+    matches = [each for each in to_begin if search.casefold() in each.theme.casefold()]
+    return models.ResearchPage(total=total + len(matches), items=items if offset else [*matches, *items])
 
 
-@router.put("/research/{research_id}", status_code=202, tags=["research"], responses=WITH_BODY)
+@researches.put("/{research_id}", status_code=202, responses=WITH_BODY)
 async def start_research_once(
     research_id: ResearchId, request: models.ResearchRequest, live: Live
 ) -> models.ResearchResponse:
     """Start a research under a UUID of your own. Again, it answers how that research stands and starts nothing."""
-    return await live.start_once(request, research_id)
+    try:
+        thread = str(UUID(research_id))
+    except ValueError as error:
+        raise InputError(f"research {research_id}: an id of your own is a UUID") from error
+    at_server = await live.queue.find(thread)
+    if await live.services.record.latest_execution(thread) is None and not (at_server and at_server.run):
+        with suppress(ThreadBusy):  # the same request came twice at once
+            await live.start(request, thread=thread)
+    return await live.response(thread)
 
 
-@router.get("/research/{research_id}", tags=["research"], responses=UNKNOWN)
+@research.get("")
 async def get_research(research_id: ResearchId, live: Live) -> models.ResearchDetails:
     """Where a research stands: teams, ranking, cost, questions."""
     return await live.details(research_id)
 
 
-@router.delete("/research/{research_id}", tags=["research"], responses=UNKNOWN | BUSY)
+@research.delete("", responses=BUSY)
 async def cancel_research(research_id: ResearchId, live: Live) -> models.ResearchResponse:
     """Stop a research where it is. Nothing that was found is lost, and it can go on."""
-    return await live.cancel(research_id)
+    details = await live.details(research_id)
+    at_server = await live.queue.find(details.research_id)
+    if at_server and at_server.is_going:
+        await live.queue.cancel(at_server)
+    elif details.is_over:
+        raise ThreadBusy(f"research {research_id} is {details.outcome}: there is nothing to cancel")
+    elif await is_leased(live.services.settings, details.research_id):
+        raise ThreadBusy(f"research {research_id} is worked on by another process: stop it there, by Ctrl-C")
+    return await live.response(details.research_id)
 
 
-@router.delete("/research/{research_id}/data", status_code=204, tags=["research"], responses=UNKNOWN | BUSY)
+@research.delete("/data", status_code=204, responses=BUSY)
 async def delete_research(research_id: ResearchId, live: Live) -> None:
     """Delete all that is kept of a research: its state, its rows in the record, its texts, its report."""
-    await live.delete(research_id)
+    details = await live.details(research_id)
+    if details.is_going:
+        raise ThreadBusy(f"research {research_id} is at work: cancel it first")
+    if details.outcome is not None:
+        await deletion.delete(details.research_id, services=live.services)
+    await live.queue.delete(details.research_id)
 
 
-@router.post("/research/{research_id}/resume", status_code=202, tags=["research"], responses=UNKNOWN | BUSY)
+@research.post("/resume", status_code=202, responses=BUSY)
 async def resume_research(research_id: ResearchId, live: Live) -> models.ResearchResponse:
     """Go on with a research that was cancelled, or whose process ended. Finished calls are not paid again."""
-    return await live.resume(research_id)
+    details = await live.details(research_id)
+    if details.waiting:
+        raise InputError(f"research {research_id}: {details.message}: answer at …/answers")
+    if details.is_over:
+        raise ThreadBusy(f"research {research_id} is {details.outcome}: ask a further question instead")
+    unbegun = await live.unbegun_run(details)
+    if not unbegun:
+        await live.check_goes_on(details)
+    await live.queue.run(details.research_id, details.theme, unbegun.get("context"), input=unbegun.get("input"))
+    return await live.response(details.research_id)
 
 
-@router.post("/research/{research_id}/follow-up", status_code=202, tags=["research"], responses=UNKNOWN | BUSY)
+@research.post("/follow-up", status_code=202, responses=BUSY)
 async def ask_again(research_id: ResearchId, request: models.ResearchRequest, live: Live) -> models.ResearchResponse:
     """Ask a further question on a finished research: a run of its own, which knows the last report."""
-    return await live.start(request, research_id=research_id)
+    details = await live.details(research_id)
+    if not details.is_over:
+        raise ThreadBusy(f"research {research_id} is {details.status}: wait for its end, or cancel it")
+    return await live.start(request, thread=details.research_id)
 
 
-@router.get("/research/{research_id}/progress", tags=["research"], responses=UNKNOWN)
+@research.get("/progress")
 async def get_progress(research_id: ResearchId, live: Live) -> models.ProgressInfo:
     """Round, loop and node of each team, what is done and to come, the cost so far, and when it may end."""
-    return await live.progress(research_id)
+    details = await live.details(research_id)
+    return details.progress or progress_of(await live.all_events(details.research_id), is_going=False)
 
 
-@router.get(
-    "/research/{research_id}/events",
-    tags=["research"],
-    response_class=Response,
-    responses=UNKNOWN
-    | {
-        200: {"description": "Server-sent events.", "content": {"text/event-stream": {"schema": {"type": "string"}}}},
-        204: {"description": "The research is at its end, and all of it was told."},
-    },
-)
-async def follow_research(
-    research_id: ResearchId,
-    live: Live,
-    last_event_id: Annotated[
-        str | None, Header(description="The id of the last event that came; those after it follow.", pattern=_NUMBER)
-    ] = None,
-    after: Annotated[int, Query(description="As Last-Event-ID, where a header cannot be sent.", ge=0, le=2**53)] = 0,
-) -> Response:
-    """What the research tells, from its beginning or from where the client was, until its end."""
-    start = int(last_event_id) if last_event_id else after
-    current = await live.response(research_id)
-    is_over = current.status in {"completed", "failed"}
-    if start and is_over and not await live.services.record.events(research_id, after=start, limit=1):
-        return Response(status_code=204)
-    stream = event_stream(live, research_id, after=start)
-    return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
-
-
-@router.get(
-    "/research/{research_id}/documents/{document_id}",
-    tags=["research"],
-    response_class=Response,
-    responses=UNKNOWN | {200: {"content": {"text/markdown": {"schema": {"type": "string"}}}}},
-)
-async def get_document(
-    research_id: ResearchId,
-    document_id: Annotated[str, Path(description="As events name it.", pattern=r"^[0-9a-f]{64}$")],
-    live: Live,
-) -> Response:
-    """A draft's or a submission's text in Markdown."""
-    return Response(await results.document(live, research_id, document_id), media_type="text/markdown; charset=utf-8")
-
-
-@router.get(
-    "/research/{research_id}/report",
-    tags=["research"],
-    response_class=Response,
-    responses=UNKNOWN | {200: {"content": _REPORTS}},
-)
-async def get_report(
-    research_id: ResearchId,
-    live: Live,
-    kind: Annotated[
-        ReportFormat, Query(alias="format", description="md, html, json, bibtex, csv (the scores), pdf or docx.")
-    ] = "md",
-) -> Response:
-    """The report, with the facts of the run but in JSON and BibTeX; `pdf` and `docx` need the extra `export`."""
-    content = await results.report_as(live, research_id, kind)
-    headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"} if kind == "html" else None
-    return Response(content, media_type=MEDIA[kind], headers=headers)
-
-
-@router.get("/research/{research_id}/evidence", tags=["research"], responses=UNKNOWN)
-async def get_evidence(research_id: ResearchId, live: Live) -> ReportEvidence:
-    """What each citation of the report rests on: its sentence, the passages, and what is doubtful about it."""
-    return await results.evidence(live, research_id)
-
-
-@router.get("/research/{research_id}/statistics", tags=["research"], responses=UNKNOWN)
-async def get_statistics(research_id: ResearchId, live: Live) -> models.ResearchStatistics:
-    """Loops, sources, seconds."""
-    return await results.statistics(live, research_id)
-
-
-@router.get("/research/{research_id}/questions", tags=["research"], responses=UNKNOWN)
+@research.get("/questions")
 async def get_questions(research_id: ResearchId, live: Live) -> models.Questions:
     """What waits for a person; what stands under `args` may be edited."""
     return models.Questions(questions=(await live.details(research_id)).questions)
 
 
-@router.post("/research/{research_id}/answers", status_code=202, tags=["research"], responses=UNKNOWN | BUSY)
+@research.post("/answers", status_code=202, responses=BUSY)
 async def answer_questions(research_id: ResearchId, answers: models.Answers, live: Live) -> models.ResearchResponse:
     """Approve, edit or reject what waits; the research goes on. Questions that are left out wait on."""
-    return await live.answer(research_id, answers.decision, answers.answers)
-
-
-@router.get("/research/{research_id}/compare/{other_id}", tags=["research"], responses=UNKNOWN)
-async def compare_researches(research_id: ResearchId, other_id: ResearchId, live: Live) -> models.ResearchComparison:
-    """Two researches side by side."""
-    return await results.compare(live, research_id, other_id)
-
-
-@router.get("/standings", tags=["leaderboard"])
-async def get_standings(live: Live, dataset: DatasetQuery = "default") -> Standings:
-    """The teams rated over all finished runs of a dataset; without any, no teams."""
-    return await standings(live.services.record, dataset)
-
-
-@router.get("/leaderboard", tags=["leaderboard"], responses=UNKNOWN)
-async def get_leaderboard(
-    live: Live,
-    research_id: Annotated[str | None, Query(description="Of the newest run if left out.", max_length=64)] = None,
-) -> models.Leaderboard:
-    """Ranking and rounds of a run, with what the judges said."""
-    return await results.leaderboard(live, research_id)
+    outcome = await live.check_goes_on(await live.details(research_id))
+    by_question = chosen_answers(outcome.questions, answers.decision, answers.answers)
+    if not by_question:
+        raise InputError("answers: none is given: give `decision`, or `answers` by question id or team")
+    await live.queue.run(outcome.thread_id, outcome.theme, None, command={"resume": by_question})
+    return await live.response(outcome.thread_id)
 
 
 @router.get("/health", tags=["health"])
@@ -237,38 +188,3 @@ async def get_health(live: Live) -> models.Health:
         teams=[*live.services.config.teams],
         problems=problems,
     )
-
-
-class LivePage(StaticFiles):
-    """The page's files, which load nothing from elsewhere and run no script of a report's."""
-
-    def __init__(self) -> None:
-        super().__init__(directory=FilePath(__file__).with_name("page"), html=True)
-
-    async def get_response(self, path: str, scope: MutableMapping[str, Any]) -> Response:
-        response = await super().get_response(path, scope)
-        response.headers["Content-Security-Policy"] = _ONLY_ITS_OWN
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        # Asked for again each time, so that a newer contend is never shown by an older page.
-        response.headers["Cache-Control"] = "no-cache"
-        return response
-
-
-def research_app(settings: Settings) -> FastAPI:
-    """The routes behind the check of who asks; the Agent Server adds its own."""
-    tools = Tools()
-    app = FastAPI(
-        title="contend",
-        version=version("contend"),
-        openapi_url=None,
-        docs_url=None,
-        redoc_url=None,
-        lifespan=tools.served,
-    )
-    app.add_middleware(RequestGuard, settings=settings, cors=server_cors())
-    app.include_router(router)
-    app.include_router(playbooks.router)
-    app.mount("/app", LivePage())
-    app.router.routes.append(Route("/mcp", tools))
-    add_problems(app)
-    return app

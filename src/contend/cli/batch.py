@@ -9,30 +9,115 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
+from pydantic import Field
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
 from contend import app
-from contend.cli.batch_questions import BatchQuestion, read_questions
-from contend.cli.board import Board
-from contend.cli.invocation import COMMAND
-from contend.cli.research_server import ResearchServer
+from contend.cli import COMMAND, input_error, tr, ui
+from contend.cli.live import Board
 from contend.cli.run import STOPPED, until_stopped
-from contend.cli.screen import note, plain_table, say, say_line, screen
-from contend.cli.text import STATUS, plain, score_text, system_fault
-from contend.cli.words import input_error, tr
+from contend.cli.server import ResearchServer
 from contend.errors import ContendError, InputError, UnknownThread
 from contend.models.events import AnyEvent
-from contend.models.options import RunOptions
+from contend.models.options import Instructions, RunOptions
+from contend.models.record import QuestionText, Record
+from contend.models.task import checked_theme
 from contend.preflight import check_run
 from contend.readiness import NotReady, check_folder
 from contend.run_guard import TERMINAL
 from contend.services import Services, open_services
-from contend.settings import Settings, secret_text
+from contend.settings import Settings, checked, secret_text
 from contend.stores import write_file, writing
 from contend.stores.leases import lease
+
+
+class Line(Record):
+    """What a line of the file may hold."""
+
+    theme: QuestionText
+    id: str | None = Field(None, min_length=1, max_length=200)
+    options: RunOptions = Field(default_factory=RunOptions)
+    instructions: Instructions | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class BatchQuestion:
+    """A line with the options of its run. The same question with the same options has the same thread."""
+
+    where: str
+    id: str | None
+    theme: str
+    options: RunOptions
+
+    @property
+    def thread(self) -> str:
+        identity = [self.id, self.theme, self.options.model_dump(mode="json", exclude_none=True)]
+        return str(UUID(bytes=sha256(json.dumps(identity, sort_keys=True).encode()).digest()[:16], version=4))
+
+    @property
+    def identity(self) -> dict[str, str | None]:
+        """How each result line begins."""
+        return {"id": self.id, "thread": self.thread, "theme": self.theme}
+
+    @property
+    def name(self) -> str:
+        return ui.plain(self.id or self.theme)
+
+
+def read_questions(file: Path, common: RunOptions) -> list[BatchQuestion]:
+    """The questions of a JSONL file, in order.
+
+    Raises:
+        InputError: the file or a line is not usable; names the line.
+    """
+    lines = ui.file_text(file).split("\n")
+    questions = [
+        _question(line, f"{file}:{number}", common) for number, line in enumerate(lines, start=1) if line.strip()
+    ]
+    if not questions:
+        raise input_error("{file}: holds no question: give one on each line", file=file)
+    _check_distinct(questions)
+    return questions
+
+
+def _question(text: str, where: str, common: RunOptions) -> BatchQuestion:
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise input_error("{where}: no JSON ({why}): give an object with `theme`", where=where, why=error) from error
+    values = {"theme": line} if isinstance(line, str) else line
+    if not isinstance(values, Mapping):
+        raise input_error("{where}: neither object nor text: give an object with `theme`", where=where)
+    line = checked(Line, values, where)
+    own = line.options.model_dump(exclude_none=True)
+    if line.instructions is not None:
+        if "instructions" in own:
+            raise input_error("{where}: instructions stand there twice: leave out options.instructions", where=where)
+        own["instructions"] = line.instructions
+    options = checked(RunOptions, {**common.model_dump(exclude_none=True), **own}, where)
+    try:
+        return BatchQuestion(where, line.id, checked_theme(line.theme), options)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+def _check_distinct(questions: Sequence[BatchQuestion]) -> None:
+    """Whether each result can be told from the others."""
+    ids: dict[str, str] = {}
+    for each in questions:
+        first = ids.setdefault(each.id or each.thread, each.where)
+        if first == each.where:
+            continue
+        if each.id:
+            raise input_error("{where}: id = {id}: {first} has it too: give each its own",
+                              where=each.where, id=repr(each.id), first=first)  # fmt: skip
+        where = each.where
+        raise input_error("{where}: the same as {first}: leave it out, or give it an `id`", where=where, first=first)
+
 
 _BEGINNING = b'{"id": '
 """Of each result line: what is left of one that was cut off is told from another file's text."""
@@ -127,7 +212,7 @@ class Batch:
     statuses: dict[str, str] = field(default_factory=dict)
     boards: dict[BatchQuestion, Board] = field(default_factory=dict)
     stage: str = ""
-    console: Console = field(default_factory=screen)
+    console: Console = field(default_factory=ui.screen)
 
     async def run(self, jobs: int) -> bool:
         """Run what has no result yet, at most `jobs` at a time.
@@ -178,7 +263,7 @@ class Batch:
             try:
                 outcome = await _outcome(services, question, partial(self._show, question))
             except (ContendError, OSError) as error:
-                reason = system_fault(error) if isinstance(error, OSError) else str(error)
+                reason = ui.system_fault(error) if isinstance(error, OSError) else str(error)
                 self._end(question, {"status": "not run", "message": reason})
                 continue
             finally:
@@ -188,19 +273,19 @@ class Batch:
     def _show(self, question: BatchQuestion, event: AnyEvent) -> None:
         self.boards[question].apply(event)
         if COMMAND.as_json:
-            say_line(event)
+            ui.say_line(event)
 
     def _end(self, question: BatchQuestion, result: Mapping[str, Any]) -> None:
         status = self.statuses[question.thread] = result["status"]
         if status in TERMINAL:
             self.results.add({**question.identity, **result})
         if COMMAND.as_json:
-            say_line({"type": "result", **question.identity, **result})
+            ui.say_line({"type": "result", **question.identity, **result})
             return
-        end = tr(STATUS.get(status, "Failed"))
-        best = "" if result.get("best_score") is None else f" {score_text(result['best_score'])}"
+        end = tr(ui.STATUS.get(status, "Failed"))
+        best = "" if result.get("best_score") is None else f" {ui.score_text(result['best_score'])}"
         why = result.get("report") if status == "completed" else result["message"]
-        line = f"{self._progress_text()}  {question.name}: {end}{best}  {plain(tr(why)) if why else ''}"
+        line = f"{self._progress_text()}  {question.name}: {end}{best}  {ui.plain(tr(why)) if why else ''}"
         self.console.print(line, soft_wrap=True)
 
     def _progress_text(self) -> str:
@@ -209,7 +294,7 @@ class Batch:
     def stopping(self) -> None:
         self.stage = tr("Stopping; Ctrl-C again ends at once")
         if not self.console.is_terminal:
-            note("stopping; once more ends at once")
+            ui.note("stopping; once more ends at once")
 
     def view(self) -> AbstractContextManager[Live | None]:
         """On a terminal a line for each run that goes."""
@@ -218,10 +303,12 @@ class Batch:
         return Live(get_renderable=self._table, console=self.console, refresh_per_second=4, transient=True)
 
     def _table(self) -> Table:
-        table = plain_table(self._progress_text(), "Theme", "Best", "Now", right={"Best"})
+        table = ui.plain_table(self._progress_text(), "Theme", "Best", "Now", right={"Best"})
         for question, board in list(self.boards.items()):
             best = next((row.best for row in board.rows() if row.rank), None)
-            table.add_row("", question.name, score_text(best) if best is not None else "–", self.stage or board.stage)
+            table.add_row(
+                "", question.name, ui.score_text(best) if best is not None else "–", self.stage or board.stage
+            )
         return table
 
     def tell_end(self, code: int) -> None:
@@ -234,9 +321,9 @@ class Batch:
             goes_on = "{reason}; the server goes on, the same command fetches the rest"
             message = tr(goes_on if self.queued else "{reason}; the same command goes on", reason=message)
         if COMMAND.as_json:
-            say_line({"type": "outcome", "exit_code": code, "message": message})
+            ui.say_line({"type": "outcome", "exit_code": code, "message": message})
         else:
-            say(message)
+            ui.say(message)
 
 
 async def _check(services: Services, questions: Sequence[BatchQuestion]) -> None:
@@ -256,11 +343,7 @@ async def _outcome(services: Services, question: BatchQuestion, on_event: app.On
         return await app.resume(question.thread, services=services, on_event=on_event)
     except UnknownThread:
         return await app.run(
-            question.theme,
-            thread_id=question.thread,
-            options=question.options,
-            services=services,
-            on_event=on_event,
+            question.theme, thread_id=question.thread, options=question.options, services=services, on_event=on_event
         )
 
 

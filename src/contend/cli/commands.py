@@ -1,28 +1,69 @@
-"""Every command with its arguments and options. What does the work is imported when the command runs."""
+"""Every command with its arguments and options; the function named in front of it does the work."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
-from contend.cli import flags
-from contend.cli.words import speak
+from contend.cli import (
+    DATASET,
+    FORM,
+    JSON,
+    JSON_LINES,
+    LATEST_THREAD,
+    LIMIT,
+    OUT,
+    REPLAY,
+    THREAD,
+    THREAD_HELP,
+    command,
+    known_threads,
+)
 
 if TYPE_CHECKING:
     from contend.models.options import RunOptions
 
+app = typer.Typer(
+    name="contend",
+    help="Research teams answer the same question in competing rounds; the best report wins, its citations checked.",
+    epilog="Begin with `contend doctor`, then `contend run THEME --docs FOLDER`.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+)
+playbook = typer.Typer(help="What the runs of a dataset taught.")
+config = typer.Typer(help="The values in effect.")
+app.add_typer(playbook, name="playbook")
+app.add_typer(config, name="config")
 
-@flags.with_json_lines
-@flags.with_run_options
+
+@command(app, "config:write_workspace", workspace=False)
+def init(
+    folder: Annotated[Path, Argument(metavar="[DIR]", help="The workspace's folder.")] = Path(),
+    *,
+    force: Annotated[bool, Option("--force", help="Overwrite files that are there.")] = False,
+) -> None:
+    """Write a workspace to edit: config, prompts and an example of `.env`. Nothing that is there is overwritten."""
+
+
+@command(app, "doctor:show_checkup", json=JSON)
+def doctor() -> None:
+    """Check keys, endpoint, sources, workspace, config and prompts, and say what to do.
+
+    Exit code 2 if `contend run` can't do its job.
+    """
+
+
+@command(app, "run:run_theme", json=JSON_LINES)
 def run(
-    theme: Annotated[str, typer.Argument(metavar="THEME", help="The question, 1 to 8,000 characters.")],
+    theme: Annotated[str, Argument(metavar="THEME", help="The question, 1 to 8,000 characters.")],
     *,
     options: "RunOptions",
-    thread: Annotated[str | None, typer.Option(metavar="ID", help="The run's thread. Default: a new one.")] = None,
-    replay: flags.REPLAY = None,
-    out: flags.OUT = None,
+    thread: Annotated[str | None, Option(metavar="ID", help="The run's thread. Default: a new one.")] = None,
+    replay: REPLAY = None,
+    out: OUT = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would happen and might cost; spend and write nothing.")
+        bool, Option("--dry-run", help="Show what would happen and might cost; spend and write nothing.")
     ] = False,
 ) -> None:
     """Let teams compete for the best answer to THEME.
@@ -30,248 +71,267 @@ def run(
     Exit codes: 0 done, 1 done but partial, 2 no report or bad input,
     3 waiting for a person, 130 stopped: `contend resume` goes on.
     """
-    from contend.cli.run import dry_run_theme, run_theme
-
-    if dry_run:
-        dry_run_theme(theme, options, replay=replay, out=out)
-        return
-    raise typer.Exit(run_theme(theme, options, thread=thread, replay=replay, out=out))
 
 
-@flags.with_json_lines
-@flags.with_run_options
+@command(app, "batch:run_batch", json=JSON_LINES)
 def batch(
     file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE.jsonl", help="A JSON object with `theme`, or a question in quotes, on each line."),
+        Path, Argument(metavar="FILE.jsonl", help="A JSON object with `theme`, or a question in quotes, on each line.")
     ],
     *,
     options: "RunOptions",
-    results: Annotated[
+    out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Where result lines go. Default: FILE.results.jsonl beside FILE."),
+        Option("--out", metavar="FILE", help="Where result lines go. Default: FILE.results.jsonl beside FILE."),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, max=64, metavar="N", help="Runs at the same time.")] = 2,
+    jobs: Annotated[int, Option(min=1, max=64, metavar="N", help="Runs at the same time.")] = 2,
     server: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Queue the runs on a `contend serve` elsewhere; --jobs is its own."),
+        str | None, Option(metavar="URL", help="Queue the runs on a `contend serve` elsewhere; --jobs is its own.")
     ] = None,
     token: Annotated[
-        str | None, typer.Option(metavar="TOKEN", help="That server's token (env CONTEND_SERVER_TOKEN).")
+        str | None, Option(metavar="TOKEN", help="That server's token (env CONTEND_SERVER_TOKEN).")
     ] = None,
-    replay: flags.REPLAY = None,
+    replay: REPLAY = None,
 ) -> None:
     """Answer each question of FILE.jsonl by a run of its own; the same command again goes on where it stopped.
 
     Limits hold for each run. Exit codes: 0 all done, 1 some partial or failed,
     2 no report or bad input, 3 one waits for a person, 130 stopped.
     """
-    from contend.cli.batch import run_batch
-
-    code = run_batch(file, options, out=results, jobs=jobs, server=server, token=token, replay=replay)
-    raise typer.Exit(code)
 
 
-@flags.with_json_lines
+@command(app, "run:resume_thread", json=JSON_LINES)
 def resume(
-    thread: flags.THREAD,
+    thread: THREAD,
     *,
-    approve: Annotated[bool, typer.Option("--approve", help="Approve the open question, or all of them.")] = False,
+    approve: Annotated[bool, Option("--approve", help="Approve the open question, or all of them.")] = False,
     edit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Answer it with edited values: a JSON or TOML file.")
+        Path | None, Option(metavar="FILE", help="Answer it with edited values: a JSON or TOML file.")
     ] = None,
-    reject: Annotated[str | None, typer.Option(metavar="WHY", help="Reject it with a reason.")] = None,
+    reject: Annotated[str | None, Option(metavar="WHY", help="Reject it with a reason.")] = None,
     answer: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="QUESTION=…",
             help="Where several wait: TEAM or ID=approve, =reject:WHY or =edit:FILE; may be repeated.",
         ),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Go on although config or prompts changed since the run began.")
+        bool, Option("--force", help="Go on although config or prompts changed since the run began.")
     ] = False,
-    out: flags.OUT = None,
+    out: OUT = None,
 ) -> None:
     """Go on with THREAD's run after a crash, a stop or a question; calls that were finished are not made again."""
-    from contend.cli.options import answers_of
-    from contend.cli.run import resume_thread
-
-    answers = answers_of(approve=approve, edit=edit, reject=reject, answer=answer or [])
-    raise typer.Exit(resume_thread(thread, answers, force=force, out=out))
 
 
-@flags.with_json
-def status(thread: flags.THREAD) -> None:
+@command(app, "runs:show_status", json=JSON)
+def status(thread: THREAD) -> None:
     """Show where THREAD's run stands, team by team."""
-    from contend.cli.runs import show_status
-
-    show_status(thread)
 
 
-@flags.with_json
-def runs(
-    *,
-    limit: Annotated[int, typer.Option(min=1, metavar="N", help="At most so many, the newest first.")] = 20,
-) -> None:
+@command(app, "runs:show_runs", json=JSON)
+def runs(*, limit: Annotated[int, Option(min=1, metavar="N", help="At most so many, the newest first.")] = 20) -> None:
     """List the runs of this workspace."""
-    from contend.cli.runs import show_runs
-
-    show_runs(limit)
 
 
-@flags.with_json
-def leaderboard(
-    thread: flags.LATEST_THREAD = "latest",
-) -> None:
+@command(app, "runs:show_leaderboard", json=JSON)
+def leaderboard(thread: LATEST_THREAD = "latest") -> None:
     """Show the ranking of a run and each round's score."""
-    from contend.cli.runs import show_leaderboard
-
-    show_leaderboard(thread)
 
 
-@flags.with_json
+@command(app, "runs:show_standings", json=JSON)
 def standings(
-    dataset: Annotated[str, typer.Argument(metavar="[DATASET]", help="The dataset of the runs.")] = "default",
+    dataset: Annotated[str, Argument(metavar="[DATASET]", help="The dataset of the runs.")] = "default",
 ) -> None:
     """Rate the teams over all finished runs of DATASET, by who came before whom."""
-    from contend.cli.runs import show_standings
-
-    show_standings(dataset)
 
 
-@flags.with_json
+@command(app, "compare:compare_runs", json=JSON)
 def compare(
-    one: Annotated[str, typer.Argument(metavar="A", help=flags.THREAD_HELP, autocompletion=flags.known_threads)],
-    other: Annotated[str, typer.Argument(metavar="B", help="The other one.", autocompletion=flags.known_threads)],
+    one: Annotated[str, Argument(metavar="A", help=THREAD_HELP, autocompletion=known_threads)],
+    other: Annotated[str, Argument(metavar="B", help="The other one.", autocompletion=known_threads)],
 ) -> None:
     """Show the runs of threads A and B side by side: scores per round, criteria met, cost, sources."""
-    from contend.cli.compare import compare_runs
-
-    compare_runs(one, other)
 
 
-@flags.in_workspace
+@command(app, "runs:export_report")
 def report(
-    thread: flags.THREAD,
+    thread: THREAD,
     *,
     kind: Annotated[
         Literal["md", "html", "json", "bibtex", "csv", "pdf", "docx"],
-        typer.Option("--format", help="What to write; `csv` holds the scores."),
+        Option("--format", help="What to write; `csv` holds the scores."),
     ] = "md",
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write it there instead of to standard output.")
-    ] = None,
+    out: Annotated[Path | None, Option(metavar="FILE", help="Write it there instead of to standard output.")] = None,
 ) -> None:
     """Print the report of THREAD's run."""
-    from contend.cli.runs import export_report
-
-    export_report(thread, kind=kind, out=out)
 
 
-def init(
-    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="The workspace's folder.")] = Path(),
-    *,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
-) -> None:
-    """Write a workspace to edit: config, prompts and an example of `.env`. Nothing that is there is overwritten."""
-    from contend.cli.config import write_workspace
-
-    write_workspace(folder, force=force)
-
-
-@flags.with_json
-def delete(thread: flags.THREAD) -> None:
-    """Delete all that is kept of THREAD: checkpoints, record, texts, report. What it taught stays in the playbook."""
-    from contend.cli.runs import delete_thread
-
-    delete_thread(thread)
-
-
-@flags.with_json
+@command(app, "learn:evaluate_file", json=JSON)
 def evaluate(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A text, such as a report in Markdown.")],
+    file: Annotated[Path, Argument(metavar="FILE", help="A text, such as a report in Markdown.")],
     *,
-    theme: Annotated[str, typer.Option(metavar="THEME", help="The question that it answers.")],
-    model: Annotated[str | None, typer.Option(metavar="NAME", help="The judges' model.")] = None,
+    theme: Annotated[str, Option(metavar="THEME", help="The question that it answers.")],
+    model: Annotated[str | None, Option(metavar="NAME", help="The judges' model.")] = None,
 ) -> None:
     """Score any text as a submission would be scored. Exit code 1 if a metric could not be scored."""
-    from contend.cli.evaluate import evaluate_file
-
-    speak(theme)
-    raise typer.Exit(evaluate_file(file, theme, model=model))
 
 
-@flags.with_json
+@command(app, "learn:learn_dataset", json=JSON)
 def learn(
-    dataset: flags.DATASET,
+    dataset: DATASET,
     *,
     source: Annotated[
-        str, typer.Option("--from", metavar="THREAD|FILE", help="A run, or a JSONL file of questions with answers.")
+        str, Option("--from", metavar="THREAD|FILE", help="A run, or a JSONL file of questions with answers.")
     ],
-    kind: flags.FORM = "text",
+    form: FORM = "text",
     validation: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Questions to test on; left out: one in five of FILE.")
+        Path | None, Option(metavar="FILE", help="Questions to test on; left out: one in five of FILE.")
     ] = None,
-    limit: flags.LIMIT = None,
+    limit: LIMIT = None,
 ) -> None:
     """Learn into DATASET without a contest: from a run, or from labelled questions, with accuracy before and after."""
-    from contend.cli.learn import learn_dataset
-
-    learn_dataset(dataset, source, form=kind, validation=validation, limit=limit)
 
 
-@flags.with_json
-def doctor() -> None:
-    """Check keys, endpoint, sources, workspace, config and prompts, and say what to do.
-
-    Exit code 2 if `contend run` can't do its job.
-    """
-    from contend.cli.doctor import show_checkup
-
-    raise typer.Exit(show_checkup())
+@command(app, "runs:delete_thread", json=JSON)
+def delete(thread: THREAD) -> None:
+    """Delete all that is kept of THREAD: checkpoints, record, texts, report. What it taught stays in the playbook."""
 
 
-@flags.with_json
-def config(
-    *,
-    prompts: Annotated[
-        bool, typer.Option("--prompts", help="Show the file behind each prompt and its variables.")
-    ] = False,
-) -> None:
-    """Show every value in effect and where it came from; secrets stay hidden."""
-    from contend.cli.config import show_config, show_prompts
-
-    if prompts:
-        show_prompts()
-    else:
-        show_config()
-
-
-@flags.in_workspace
+@command(app, "server:serve_graphs")
 def serve(
     *,
-    port: Annotated[int, typer.Option(min=1, max=65_535, metavar="N", help="The port to listen on.")] = 2024,
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1",
-    expose: Annotated[
-        bool, typer.Option("--expose", help="Listen beyond this machine; needs CONTEND_SERVER_TOKEN.")
-    ] = False,
+    port: Annotated[int, Option(min=1, max=65_535, metavar="N", help="The port to listen on.")] = 2024,
+    host: Annotated[str, Option(metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1",
+    expose: Annotated[bool, Option("--expose", help="Listen beyond this machine; needs CONTEND_SERVER_TOKEN.")] = False,
 ) -> None:
     """Open the graphs in LangGraph's development server, for Studio, the SDK and agent-chat-ui."""
-    from contend.cli.serve import serve_graphs
-
-    serve_graphs(host, port, expose=expose)
 
 
-@flags.in_workspace
+@command(app, "server:open_live_page", name="open")
 def open_page(
-    thread: Annotated[
-        str | None, typer.Argument(metavar="[THREAD]", help=flags.THREAD_HELP, autocompletion=flags.known_threads)
-    ] = None,
+    thread: Annotated[str | None, Argument(metavar="[THREAD]", help=THREAD_HELP, autocompletion=known_threads)] = None,
     *,
-    port: Annotated[int, typer.Option(min=1, max=65_535, metavar="N", help="The server's port.")] = 2024,
+    port: Annotated[int, Option(min=1, max=65_535, metavar="N", help="The server's port.")] = 2024,
 ) -> None:
     """Open the live page of a running `contend serve`, at THREAD's run where one is named."""
-    from contend.cli.serve import open_live_page
 
-    open_live_page(thread, port)
+
+@command(config, "config:show_config", name="show", json=JSON)
+def show_config(
+    *, prompts: Annotated[bool, Option("--prompts", help="Show the file behind each prompt and its variables.")] = False
+) -> None:
+    """Show every value in effect and where it came from; secrets stay hidden."""
+
+
+@command(playbook, "lessons:show_playbook", json=JSON)
+def show(dataset: DATASET) -> None:
+    """Show what the runs of DATASET taught."""
+
+
+@command(playbook, "lessons:search_playbook", json=JSON)
+def search(
+    dataset: DATASET,
+    query: Annotated[str, Argument(metavar="QUERY", help="What the lessons should be about.")],
+    *,
+    limit: Annotated[int, Option(min=1, metavar="N", help="At most so many, the best first.")] = 8,
+) -> None:
+    """Find the lessons of DATASET that a run on QUERY would start with."""
+
+
+@command(playbook, "lessons:show_history", json=JSON)
+def history(dataset: DATASET) -> None:
+    """List the versions of DATASET's playbook."""
+
+
+@command(playbook, "lessons:roll_back")
+def rollback(
+    dataset: DATASET,
+    version: Annotated[int, Argument(metavar="VERSION", min=0, help="As `contend playbook history` lists it.")],
+) -> None:
+    """Make the lessons of an old VERSION the newest version; a damaged file is kept beside it."""
+
+
+BULLET = Annotated[str, Argument(metavar="ID", help="A lesson's id, or its beginning.")]
+SECTION = Annotated[str | None, Option(metavar="NAME", help="The section it stands in.")]
+EXAMPLE = Annotated[str | None, Option(metavar="TEXT", help="One short example of it.")]
+ALWAYS = Annotated[bool | None, Option("--always/--where-it-fits", help="Whether it applies to every question.")]
+
+
+@command(playbook, "lessons:show_diff", json=JSON)
+def diff(
+    dataset: DATASET,
+    first: Annotated[int, Argument(metavar="FROM", min=0, help="A version; 0 is the empty playbook.")],
+    second: Annotated[int | None, Argument(metavar="[TO]", min=0, help="Left out: the newest.")] = None,
+) -> None:
+    """Show what changed between two versions of DATASET's playbook."""
+
+
+@command(playbook, "lessons:add_lesson")
+def add(
+    dataset: DATASET,
+    content: Annotated[str, Argument(metavar="LESSON", help="When it applies, and what to do then.")],
+    *,
+    section: SECTION = None,
+    example: EXAMPLE = None,
+    always: ALWAYS = None,
+) -> None:
+    """Add a lesson of your own; it is active at once."""
+
+
+@command(playbook, "lessons:edit_lesson")
+def edit(
+    dataset: DATASET,
+    bullet: BULLET,
+    content: Annotated[str | None, Argument(metavar="[LESSON]", help="Its new words.")] = None,
+    *,
+    section: SECTION = None,
+    example: EXAMPLE = None,
+    always: ALWAYS = None,
+) -> None:
+    """Change a lesson. Other words for the same keep its votes; another meaning begins without any."""
+
+
+@command(playbook, "lessons:remove_lessons")
+def rm(
+    dataset: DATASET,
+    bullets: Annotated[list[str], Argument(metavar="ID…", help="Ids of lessons, or their beginnings.")],
+) -> None:
+    """Remove lessons; `restore` brings them back."""
+
+
+@command(playbook, "lessons:restore_lesson")
+def restore(
+    dataset: DATASET,
+    bullet: Annotated[str | None, Argument(metavar="[ID]", help="Left out: list what can be restored.")] = None,
+) -> None:
+    """Bring back a lesson that was removed or retired."""
+
+
+@command(playbook, "lessons:import_lessons", name="import")
+def import_(
+    dataset: DATASET, file: Annotated[Path, Argument(metavar="FILE", help="A Markdown list, JSON, or ACE's text.")]
+) -> None:
+    """Add the lessons of FILE. Of a lesson the content is enough; what stands there already is skipped."""
+
+
+@command(playbook, "lessons:export_lessons")
+def export(
+    dataset: DATASET,
+    *,
+    kind: Annotated[Literal["json", "ace", "markdown"], Option("--format", help="What to write.")] = "json",
+    out: Annotated[Path | None, Option(metavar="FILE", help="Left out: the terminal.")] = None,
+) -> None:
+    """Write DATASET's playbook for another machine or tool."""
+
+
+@command(playbook, "learn:compare_versions", json=JSON)
+def ab(
+    dataset: DATASET,
+    *,
+    labels: Annotated[Path, Option(metavar="FILE", help="Labelled questions, one JSON a line.")],
+    versions: Annotated[str, Option(metavar="A,B", help="Two versions; 0 is no lessons.")],
+    form: FORM = "text",
+    limit: LIMIT = None,
+) -> None:
+    """Test whether a playbook helps: the same questions with version A, B, A and B, and A against A as a control."""

@@ -8,11 +8,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from contend.cli.invocation import COMMAND
-from contend.cli.screen import advise, print_json, show
-from contend.cli.stored_runs import stored_run
-from contend.cli.text import STATUS, STYLE, models_text, plain, score_text, usage_text
-from contend.cli.words import input_error, tr
+from contend.cli import COMMAND, input_error, tr, ui
+from contend.cli.runs import stored_run
 from contend.models.research import SearchResult
 from contend.stored_runs import StoredRun, report_of
 
@@ -69,12 +66,12 @@ def compare_runs(one: str, other: str) -> None:
     if a.run.execution.thread_id == b.run.execution.thread_id:
         raise input_error("compare: {one} and {other} are both thread {thread}: name two",
                           one=repr(one), other=repr(other), thread=a.run.execution.thread_id)  # fmt: skip
-    if print_json({"a": a.as_json(b), "b": b.as_json(a)}):
+    if ui.print_json({"a": a.as_json(b), "b": b.as_json(a)}):
         return
-    theme = plain(a.run.execution.theme) if a.run.execution.theme == b.run.execution.theme else ""
+    theme = ui.plain(a.run.execution.theme) if a.run.execution.theme == b.run.execution.theme else ""
     head: list[RenderableType] = [Text(theme, style="bold"), ""] if theme else []
-    show(Group(*head, _facts(a, b), "", *_sources("A", a, b), *_sources("B", b, a)))
-    advise(f"contend report {one}", f"contend report {other}")
+    ui.show(Group(*head, _facts(a, b), "", *_sources("A", a, b), *_sources("B", b, a)))
+    ui.advise(f"contend report {one}", f"contend report {other}")
 
 
 def _side(thread: str) -> ComparedRun:
@@ -103,24 +100,24 @@ def _facts(a: ComparedRun, b: ComparedRun) -> Table:
 def _rows(a: ComparedRun, b: ComparedRun) -> Iterable[tuple[str, list[Text]]]:
     sides, runs = (a, b), (a.run, b.run)
     if a.run.execution.theme != b.run.execution.theme:
-        yield tr("Question"), [Text(plain(run.execution.theme)) for run in runs]
-    yield tr("Status"), [Text(tr(STATUS[run.status]), style=STYLE[run.status]) for run in runs]
+        yield tr("Question"), [Text(ui.plain(run.execution.theme)) for run in runs]
+    yield tr("Status"), [Text(tr(ui.STATUS[run.status]), style=ui.STYLE[run.status]) for run in runs]
     yield tr("Started"), [Text(f"{run.execution.created_at.astimezone():%Y-%m-%d %H:%M}") for run in runs]
-    yield tr("Model"), [Text(models_text(run.execution.models)) for run in runs]
-    yield tr("Teams"), [Text(", ".join(plain(team.team_name) for team in run.teams)) for run in runs]
+    yield tr("Model"), [Text(ui.models_text(run.execution.models)) for run in runs]
+    yield tr("Teams"), [Text(", ".join(ui.plain(team.team_name) for team in run.teams)) for run in runs]
     yield tr("Winner"), [Text(_winner(run), style="bold") for run in runs]
     scores = [side.scores() for side in sides]
     for team, number in sorted({*scores[0], *scores[1]}):
-        cells = [score_text(each[team, number]) if (team, number) in each else "–" for each in scores]
-        yield f"{plain(team)}, {tr('round {number}', number=number)}", [Text(cell) for cell in cells]
+        cells = [ui.score_text(each[team, number]) if (team, number) in each else "–" for each in scores]
+        yield f"{ui.plain(team)}, {tr('round {number}', number=number)}", [Text(cell) for cell in cells]
     yield tr("Criteria met"), [Text(_criteria_text(side.criteria)) for side in sides]
-    yield tr("Used"), [Text(usage_text(run.usage)) for run in runs]
+    yield tr("Used"), [Text(ui.usage_text(run.usage)) for run in runs]
     yield tr("Sources"), [Text("–" if side.sources is None else str(len(side.sources))) for side in sides]
 
 
 def _winner(run: StoredRun) -> str:
     winner = next((team for team in run.teams if team.team_id == run.execution.winner_team_id), None)
-    return "–" if winner is None else f"{plain(winner.team_name)}  {score_text(run.execution.best_score)}"
+    return "–" if winner is None else f"{ui.plain(winner.team_name)}  {ui.score_text(run.execution.best_score)}"
 
 
 def _criteria_text(criteria: CriteriaMet | None) -> str:
@@ -132,6 +129,6 @@ def _sources(name: str, side: ComparedRun, other: ComparedRun) -> list[Renderabl
     only = side.only(other) if other.sources is not None else []
     if not only:
         return []
-    lines = [Text(f"{plain(source.title)}\n  {plain(source.url)}", overflow="fold") for source in only]
+    lines = [Text(f"{ui.plain(source.title)}\n  {ui.plain(source.url)}", overflow="fold") for source in only]
     head = Text(tr("Cited by {name} only", name=name), style="bold")
     return [head, *(Padding(line, (0, 0, 0, 2)) for line in lines), ""]

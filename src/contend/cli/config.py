@@ -7,12 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import SecretStr
-from rich.text import Text
 
-from contend.cli.invocation import COMMAND
-from contend.cli.screen import advise, plain_table, print_json, say, show
-from contend.cli.text import counted, plain, short_path
-from contend.cli.words import input_error, tr
+from contend.cli import COMMAND, input_error, tr, ui
 from contend.errors import StoreError
 from contend.models.options import DEPTHS, RunOptions
 from contend.prompts import PromptBuilderSettings, PromptLibrary
@@ -36,47 +32,42 @@ class Value(NamedTuple):
     origin: str
 
 
-def show_config() -> None:
-    """Raises: InputError where a file or variable is not usable."""
+def show_config(*, prompts: bool) -> None:
+    """Every value in effect, or the file behind each prompt.
+
+    Raises:
+        InputError: a file, prompt or variable is not usable.
+    """
+    if prompts:
+        _show_prompts()
+        return
     settings = COMMAND.settings()
     services = Services(settings)
     config, templates = services.config, services.templates
-    values = [
-        *_process(settings),
-        *_options(services),
-        *_flat("models", config.models.model_dump(mode="json"), "config/models.toml"),
-        *_templates(templates),
-        *_files(config),
-    ]
-    if print_json([value._asdict() for value in values]):
+    models = _flat("models", config.models.model_dump(mode="json"), "config/models.toml")
+    values = [*_process(settings), *_options(services), *models, *_templates(templates), *_files(config)]
+    if ui.print_json([value._asdict() for value in values]):
         return
-    table = plain_table("Value", "", "From", fold={"Value", "", "From"})
-    for value in values:
-        table.add_row(value.name, Text(plain(_value_text(value.value))), Text(value.origin, style="dim"))
-    show(table)
-    say()
-    advise("contend config show --prompts", "contend doctor")
+    cells = [(value.name, _value_text(value.value), (value.origin, "dim")) for value in values]
+    ui.show(ui.plain_table("Value", "", "From", rows=cells, fold={"Value", "", "From"}))
+    ui.say()
+    ui.advise("contend config show --prompts", "contend doctor")
 
 
-def show_prompts() -> None:
-    """Raises: InputError where a prompt cannot be read."""
+def _show_prompts() -> None:
     folder = COMMAND.settings().folder
     rows = PromptLibrary(folder, PromptBuilderSettings.load(folder)).table()
-    if print_json([row._asdict() for row in rows]):
+    if ui.print_json([row._asdict() for row in rows]):
         return
-    table = plain_table("Prompt", "", "Variables", "File", fold={"Prompt", "Variables", "File"})
-    for row in rows:
-        table.add_row(row.name, row.language, " ".join(row.variables), Text(short_path(row.path), style="dim"))
-    show(table)
-    say("A file of the same name under {folder} takes a prompt's place.", folder=folder / "prompts")
+    cells = [(row.name, row.language, " ".join(row.variables), (ui.short_path(row.path), "dim")) for row in rows]
+    ui.show(ui.plain_table("Prompt", "", "Variables", "File", rows=cells, fold={"Prompt", "Variables", "File"}))
+    ui.say("A file of the same name under {folder} takes a prompt's place.", folder=folder / "prompts")
 
 
 def _process(settings: Settings) -> Iterator[Value]:
     yield Value("workspace", str(settings.folder), _workspace_origin(settings))
     plain_values = settings.model_dump(mode="json")
-    for name in [*Settings.model_fields]:
-        if name == "workspace":
-            continue
+    for name in [name for name in Settings.model_fields if name != "workspace"]:
         is_secret = isinstance(getattr(settings, name), SecretStr)
         value = "(set, hidden)" if is_secret else _without_password(plain_values[name])
         yield Value(name, value, _origin(name, f".env {_variable(name)}", is_set=name in settings.model_fields_set))
@@ -114,9 +105,8 @@ def _options(services: Services) -> Iterator[Value]:
     most = DEPTHS[setup.options.depth].teams
     if not setup.teams_named and most is not None:
         origins["teams"] += f"; depth {setup.options.depth} enters {most} of them at most"
-    for name, value in values.items():
-        if name not in {"round_prompt", "contexts"}:
-            yield from _flat(f"run.{name}", value, origins[name])
+    for name in [name for name in values if name not in {"round_prompt", "contexts"}]:
+        yield from _flat(f"run.{name}", values[name], origins[name])
     for name, value in templates.round_prompt.model_dump(mode="json").items():
         is_set = name in templates.round_prompt.model_fields_set
         yield Value(f"run.round_prompt.{name}", value, _origin(f"ROUND_PROMPT__{name}", _TEMPLATES, is_set=is_set))
@@ -157,19 +147,11 @@ def _flat(name: str, value: object, origin: str) -> Iterator[Value]:
 
 
 def _value_text(value: object) -> str:
-    match value:
-        case None:
-            return "–"
-        case bool():
-            return tr("yes") if value else tr("no")
-        case list() if all(isinstance(item, dict) for item in value):
-            return ", ".join(str(item.get("name", item)) for item in value) or "–"
-        case list():
-            return ", ".join(str(item) for item in value) or "–"
-        case dict():
-            return "–"
-        case _:
-            return str(value)
+    if isinstance(value, bool):
+        return tr("yes") if value else tr("no")
+    if isinstance(value, list):
+        return ", ".join(str(item.get("name", item) if isinstance(item, dict) else item) for item in value) or "–"
+    return "–" if value is None or value == {} else str(value)
 
 
 def _without_password(value: Any) -> Any:  # noqa: ANN401 - any setting
@@ -202,10 +184,10 @@ def write_workspace(folder: Path, *, force: bool) -> None:
         )
     for path, text in files.items():
         write_file(path, text)
-    count = counted(len(files), "file")
+    count = ui.counted(len(files), "file")
     names = f"config/, prompts/, {_EXAMPLE}"
-    say("Wrote {count} into {folder}: {names}", count=count, folder=plain(str(target)), names=names)
-    advise(f"contend doctor --workspace {target}", f"contend run THEME --docs FOLDER --workspace {target}")
+    ui.say("Wrote {count} into {folder}: {names}", count=count, folder=ui.plain(str(target)), names=names)
+    ui.advise(f"contend doctor --workspace {target}", f"contend run THEME --docs FOLDER --workspace {target}")
 
 
 def _shipped_files(target: Path) -> dict[Path, str]:

@@ -10,10 +10,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from contend.cli.invocation import COMMAND
-from contend.cli.screen import advise, print_json, say, show
-from contend.cli.text import counted, plain
-from contend.cli.words import tr
+from contend.cli import COMMAND, tr, ui
 from contend.errors import ContendError, InputError, StoreError
 from contend.llm.endpoint import NoAnswer
 from contend.llm.listing import listed_models
@@ -61,8 +58,8 @@ def show_checkup() -> int:
     """
     checks = asyncio.run(_checks(COMMAND.settings()))
     faults = [name for name, finding in checks if finding.state == "fault"]
-    if not print_json({"ready": not faults, "checks": [{"name": name, **each._asdict()} for name, each in checks]}):
-        show(Group(_table(checks), ""))
+    if not ui.print_json({"ready": not faults, "checks": [{"name": name, **each._asdict()} for name, each in checks]}):
+        ui.show(Group(_table(checks), ""))
         _advise(faults)
     return _NOT_READY if faults else 0
 
@@ -94,7 +91,7 @@ async def _checks_of(services: Services, servers: Sequence[Server]) -> list[Chec
     ]
     prompt_remedy = tr("mend the file, or delete it to have the shipped prompt back")
     return [
-        ("config", Finding("ok", f"{counted(len(teams), 'team')}: {', '.join(teams)}")),
+        ("config", Finding("ok", f"{ui.counted(len(teams), 'team')}: {', '.join(teams)}")),
         await _check("prompts", _prompts(services), prompt_remedy),
         await _check("model", _model(services, models, servers)),
         *([("context", await _context(services, models)), ("judges", _judges(setup))] if models else []),
@@ -128,7 +125,7 @@ async def _workspace(settings: Settings) -> Finding:
 async def _prompts(services: Services) -> Finding:
     for language in LANGUAGES:
         await asyncio.to_thread(services.library.check, language)
-    count = counted(len(services.library.names()), "prompt")
+    count = ui.counted(len(services.library.names()), "prompt")
     words = tr("{prompts} render in {languages}", prompts=count, languages=", ".join(LANGUAGES))
     return Finding("ok", words)
 
@@ -159,7 +156,7 @@ async def _model(services: Services, models: Sequence[str], servers: Sequence[Se
 async def _context(services: Services, models: Sequence[str]) -> Finding:
     """How much each model can read, and who says so."""
     contexts = await services.models.contexts(models)
-    lines = "; ".join(f"{name} {counted(tokens, 'token')} ({origin})" for name, (tokens, origin) in contexts.items())
+    lines = "; ".join(f"{name} {ui.counted(tokens, 'token')} ({origin})" for name, (tokens, origin) in contexts.items())
     unknown = [name for name, context in contexts.items() if context.origin == "default"]
     if unknown:
         remedy = tr(
@@ -216,7 +213,7 @@ async def _graph(services: Services, team: TeamConfig) -> Finding:
 
 async def _record(services: Services) -> Finding:
     count = len(await services.record.executions(limit=1000))
-    return Finding("ok", counted(count, "run") if count else tr("no runs yet"))
+    return Finding("ok", ui.counted(count, "run") if count else tr("no runs yet"))
 
 
 async def _checkpointer(settings: Settings) -> Finding:
@@ -263,17 +260,17 @@ def _table(checks: Sequence[Check]) -> Table:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name, finding in checks:
-        line = Text(plain(finding.said))
+        line = Text(ui.plain(finding.said))
         if finding.remedy:
-            line.append(f"\n→ {plain(finding.remedy)}", style="cyan")
+            line.append(f"\n→ {ui.plain(finding.remedy)}", style="cyan")
         table.add_row(Text(finding.state, style=_STYLES[finding.state]), name, line)
     return table
 
 
 def _advise(faults: Sequence[str]) -> None:
     if faults:
-        say("Not ready: mend {checks}.", checks=", ".join(faults))
-        advise("contend doctor")
+        ui.say("Not ready: mend {checks}.", checks=", ".join(faults))
+        ui.advise("contend doctor")
     else:
-        say("Ready.")
-        advise("contend run THEME --docs FOLDER")
+        ui.say("Ready.")
+        ui.advise("contend run THEME --docs FOLDER")

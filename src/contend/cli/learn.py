@@ -1,30 +1,28 @@
-"""Learning alone, on the terminal: from a run, or from questions with labels; and whether a playbook helps."""
+"""Models measured without a contest: learning from labels, whether a playbook helps, the scores of a text."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import typer
+from rich.console import Group
+from rich.text import Text
+
 from contend.app import learn_from
-from contend.cli.invocation import COMMAND
-from contend.cli.screen import advise, note, print_json, say
-from contend.cli.text import counted
-from contend.cli.words import input_error
+from contend.cli import COMMAND, input_error, speak, tr, ui
 from contend.errors import InputError, UnknownThread
 from contend.learning.labels import AnswerForm, LabelledQuestion, read_questions
 from contend.learning.practice import LearningResult, PairedTest, Practice, set_aside
+from contend.models.evaluation import EvaluationResult
+from contend.models.options import RunOptions
 from contend.models.playbook import Playbook
+from contend.models.task import RunUsage
+from contend.scoring import evaluate
 from contend.services import open_services
 
 
-def learn_dataset(
-    dataset: str,
-    source: str,
-    *,
-    form: AnswerForm,
-    validation: Path | None,
-    limit: int | None,
-) -> None:
+def learn_dataset(dataset: str, *, source: str, form: AnswerForm, validation: Path | None, limit: int | None) -> None:
     """Learn from a thread's run, or from a JSONL file of labelled questions, into a dataset.
 
     Raises:
@@ -32,78 +30,74 @@ def learn_dataset(
     """
     file = Path(source).expanduser()
     if file.suffix == ".jsonl" or file.is_file():
-        train, validation_set = _parts(file, validation, limit)
-        _show(asyncio.run(_learn(dataset, train, validation_set, form)), dataset, form)
+        _learn_from_file(dataset, file, form, validation, limit)
         return
     try:
         result = asyncio.run(learn_from(source, dataset=dataset, settings=COMMAND.settings()))
     except UnknownThread as error:
         raise input_error("--from {source}: neither a file nor a thread with a run: see `contend runs`",
                           source=source) from error  # fmt: skip
-    if print_json(result):
+    if ui.print_json(result):
         return
-    say(f"Playbook {result.dataset}: {result.summary}, now version {result.playbook_version}.")
-    advise(f"contend playbook show {result.dataset}")
+    ui.say(f"Playbook {result.dataset}: {result.summary}, now version {result.playbook_version}.")
+    ui.advise(f"contend playbook show {result.dataset}")
 
 
-def compare_versions(
-    dataset: str,
-    labels: Path,
-    versions: tuple[int, int],
-    *,
-    form: AnswerForm,
-    limit: int | None,
-) -> None:
+def _learn_from_file(dataset: str, file: Path, form: AnswerForm, validation: Path | None, limit: int | None) -> None:
+    questions = read_questions(file)
+    train, test_set = (questions, read_questions(validation)) if validation else set_aside(questions)
+    if not train or not test_set:
+        raise InputError(f"{file}: too few questions to set some aside: give --validation FILE")
+
+    async def learn() -> LearningResult:
+        async with _practice(dataset, form) as practice:
+            ui.note(f"{ui.counted(len(train[:limit]), 'question')} to learn from, {len(test_set)} set aside")
+            return await practice.learn(train[:limit], test_set)
+
+    result = asyncio.run(learn())
+    test, (first, last) = result.comparison, result.versions
+    if ui.print_json({**result._asdict(), "comparison": test._asdict(), "format": form}):
+        return
+    before, after = test.before / test.questions, test.after / test.questions
+    ui.say(f"Before: {before:.1%} of {test.questions} right, after: {after:.1%} ({form}).")
+    ui.say(f"{_mcnemar(test)}; {result.tokens:,} tokens, {result.minutes:.1f} minutes.")
+    ui.say(f"Playbook {dataset}: version {first} before, {last} now.")
+    ab = f"contend playbook ab {dataset} --labels FILE --versions {first},{last}"
+    ui.advise(f"contend playbook show {dataset}", ab)
+
+
+def compare_versions(dataset: str, *, labels: Path, versions: str, form: AnswerForm, limit: int | None) -> None:
     """The ABAB test: the same questions with one version's lessons, another's, and both again.
 
     Raises:
         InputError: the file or a version is not usable, or no language model is set.
     """
+    numbers = [number.strip() for number in versions.split(",", maxsplit=1)]
+    if len(numbers) < 2 or not all(map(str.isdigit, numbers)):  # noqa: PLR2004 - a pair
+        raise typer.BadParameter(f"--versions {versions!r}: give two numbers such as 0,3")
     questions = read_questions(labels)[:limit]
-    asyncio.run(_compare(dataset, questions, versions, form))
+    asyncio.run(_compare(dataset, questions, [int(number) for number in numbers], form))
 
 
-async def _compare(
-    dataset: str,
-    questions: list[LabelledQuestion],
-    versions: tuple[int, int],
-    form: AnswerForm,
-) -> None:
+async def _compare(dataset: str, questions: list[LabelledQuestion], versions: list[int], form: AnswerForm) -> None:
     async with _practice(dataset, form) as practice:
         store = practice.curator.playbook_store
         off, on = [
             await store.load(dataset, version=version) if version else Playbook(dataset=dataset) for version in versions
         ]
         rounds, control = await practice.alternate(questions, off, on)
-        first, second = PairedTest.of(rounds[0], rounds[1]), PairedTest.of(rounds[2], rounds[3])
-    pairs = {"first": first, "second": second, "control": control}
-    if print_json({name: each._asdict() for name, each in pairs.items()} | {"format": form, "tokens": practice.tokens}):
+    tests = {"first": PairedTest.of(*rounds[:2]), "second": PairedTest.of(*rounds[2:]), "control": control}
+    if ui.print_json(
+        {name: each._asdict() for name, each in tests.items()} | {"format": form, "tokens": practice.tokens}
+    ):
         return
     for number, answers in enumerate(rounds):
         right = sum(each.check.right for each in answers)
-        say(f"version {versions[number % 2]}: {right} of {len(answers)} right ({right / len(answers):.1%}, {form})")
-    say(f"first pair: {_mcnemar(first)}")
-    say(f"second pair: {_mcnemar(second)}")
-    say(f"control, version {versions[0]} twice: {_mcnemar(control)}")
-    say(f"{practice.tokens:,} tokens")
-
-
-def _parts(
-    file: Path, validation: Path | None, limit: int | None
-) -> tuple[list[LabelledQuestion], list[LabelledQuestion]]:
-    questions = read_questions(file)
-    train, validation_set = (questions, read_questions(validation)) if validation else set_aside(questions)
-    if not train or not validation_set:
-        raise InputError(f"{file}: too few questions to set some aside: give --validation FILE")
-    return train[:limit], validation_set
-
-
-async def _learn(
-    dataset: str, train: list[LabelledQuestion], validation_set: list[LabelledQuestion], form: AnswerForm
-) -> LearningResult:
-    async with _practice(dataset, form) as practice:
-        note(f"{counted(len(train), 'question')} to learn from, {len(validation_set)} set aside")
-        return await practice.learn(train, validation_set)
+        ui.say(f"version {versions[number % 2]}: {right} of {len(answers)} right ({right / len(answers):.1%}, {form})")
+    names = ("first pair", "second pair", f"control, version {versions[0]} twice")
+    for name, test in zip(names, tests.values(), strict=True):
+        ui.say(f"{name}: {_mcnemar(test)}")
+    ui.say(f"{practice.tokens:,} tokens")
 
 
 @asynccontextmanager
@@ -120,23 +114,34 @@ async def _practice(dataset: str, form: AnswerForm) -> AsyncIterator[Practice]:
             form,
             services.folder / "learning",
             services.settings.max_calls_in_flight,
-            on_line=note,
+            on_line=ui.note,
         )
-
-
-def _show(result: LearningResult, dataset: str, form: AnswerForm) -> None:
-    test = result.comparison
-    if print_json({**result._asdict(), "comparison": test._asdict(), "format": form}):
-        return
-    before, after = test.before / test.questions, test.after / test.questions
-    say(f"Before: {before:.1%} of {test.questions} right, after: {after:.1%} ({form}).")
-    say(f"{_mcnemar(test)}; {result.tokens:,} tokens, {result.minutes:.1f} minutes.")
-    say(f"Playbook {dataset}: version {result.versions[0]} before, {result.versions[1]} now.")
-    advise(
-        f"contend playbook show {dataset}",
-        f"contend playbook ab {dataset} --labels FILE --versions {result.versions[0]},{result.versions[1]}",
-    )
 
 
 def _mcnemar(test: PairedTest) -> str:
     return f"{test.gained} gained, {test.lost} lost, p = {test.p:.3f} (McNemar, exact)"
+
+
+def evaluate_file(file: Path, *, theme: str, model: str | None) -> int:
+    """Print what each metric says of a file; 1 if a metric that applies failed.
+
+    Raises:
+        InputError: the file or the theme is not usable.
+    """
+    speak(theme)
+    result, usage = asyncio.run(_evaluate(ui.file_text(file), theme, model))
+    if not ui.print_json({**result.model_dump(mode="json"), "usage": usage}):
+        rows = []
+        for metric in result.metrics:
+            dropped = tr("(quotes that are not in the text, and were dropped: {count})", count=metric.dropped)
+            reason = f"{metric.reason} {dropped}" if metric.dropped else metric.reason
+            rows.append((metric.name, ui.score_text(metric.score) if metric.applies else "–", reason))
+        table = ui.plain_table("Metric", "Score", "Reason", rows=rows, right={"Score"}, fold={"Reason"})
+        overall = Text(tr("Overall {score}", score=ui.score_text(result.overall)), style="bold")
+        ui.show(Group(table, "", overall, Text(ui.usage_text(usage), style="dim")))
+    return int(any(metric.score is None and metric.applies and metric.weight > 0 for metric in result.metrics))
+
+
+async def _evaluate(text: str, theme: str, model: str | None) -> tuple[EvaluationResult, RunUsage]:
+    async with open_services(COMMAND.settings()) as services:
+        return await evaluate(text, theme, services=services, options=RunOptions(model=model))

@@ -1,9 +1,10 @@
-"""Who shows a run's events: a live view on a terminal, plain lines elsewhere, JSON lines for programs."""
+"""What a run's events tell, and who shows it: a live view on a terminal, plain lines elsewhere, JSON for programs."""
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.live import Live
@@ -11,13 +12,146 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from contend.cli.board import Board, TeamRow, learned_text
-from contend.cli.invocation import COMMAND
-from contend.cli.screen import facts_table, note, say, say_line, screen
-from contend.cli.text import NO_MODEL, STYLE, counted, duration, models_text, plain, score_text, usage_text, winner_text
-from contend.cli.words import tr
+from contend.cli import COMMAND, tr, ui
 from contend.models import events
 from contend.models.events import AnyEvent, Detail, RoundEvent, ShownEvent, TeamEvent
+from contend.models.round import LeaderboardEntry
+from contend.models.task import RunUsage, TeamStage
+
+
+@dataclass
+class TeamRow:
+    """One team's line. `best` is 0.0 to 1.0; `doing` says what it is at."""
+
+    team_id: str
+    name: str
+    rank: int | None = None
+    best: float | None = None
+    round_number: int = 0
+    doing: str = field(default_factory=lambda: tr("waits for a slot"))
+    state: TeamStage = "pending"
+
+    def cells(self) -> tuple[str, Text, str, str]:
+        """Rank, name, best score, round."""
+        best = "–" if self.rank is None else ui.score_text(self.best)
+        return str(self.rank or "–"), Text(ui.plain(self.name)), best, str(self.round_number or "–")
+
+
+@dataclass
+class Board:
+    """A fold over events; nothing else is known of the run."""
+
+    theme: str = ""
+    teams: dict[str, TeamRow] = field(default_factory=dict)
+    sources: list[str] = field(default_factory=list)
+    sources_off: dict[str, str] = field(default_factory=dict)
+    models: dict[str, str] = field(default_factory=dict)
+    usage: RunUsage = field(default_factory=RunUsage)
+    stage: str = field(default_factory=lambda: tr("Opening"))
+    lesson: str = ""
+    taught: str = ""
+    began: bool = False
+
+    def rows(self) -> list[TeamRow]:
+        """The teams in rank order; those without a rank last, as they were entered."""
+        last = len(self.teams) + 1
+        return sorted(self.teams.values(), key=lambda row: row.rank or last)
+
+    def rank(self, entries: Iterable[LeaderboardEntry]) -> None:
+        for entry in entries:
+            row = self.team(entry.team_id)
+            row.name, row.rank, row.best = entry.team_name, entry.rank, entry.best_score
+            row.round_number = max(row.round_number, entry.latest_round)
+
+    def team(self, team_id: str) -> TeamRow:
+        return self.teams.setdefault(team_id, TeamRow(team_id, team_id))
+
+    def apply(self, event: AnyEvent) -> None:  # noqa: C901 - a line for each event
+        self.began = True
+        match event:
+            case events.RunStarted():
+                self._start(event)
+            case events.DocumentsRead():
+                self.stage = tr(
+                    "Reading documents: {read} of {files}", read=f"{event.read:,}", files=f"{event.files:,}"
+                )
+            case events.WinnerPicked():
+                self.rank(event.leaderboard)
+                self.stage = tr("Publishing the report")
+            case events.ReportMerged():
+                self.stage = tr("Publishing the report")
+            case events.ReportPublished():
+                self.stage = tr("Learning from the run")
+            case events.Learned():
+                self.lesson, self.taught = learned_text(event), event.dataset if event.lessons else ""
+            case events.SourceOff():
+                self.sources_off[event.source] = event.reason
+            case events.RunDone():
+                self.usage = event.usage
+            case events.QuestionAsked():
+                self.stage = tr("Waiting for a person")
+                if event.team_id:
+                    self.team(event.team_id).doing = tr("asks a person: {what}", what=tr(event.asked))
+            case events.TeamStarted() | events.TeamDone() | events.OfRound():
+                self._follow(event)
+
+    def _start(self, event: events.RunStarted) -> None:
+        self.theme, self.models = event.theme, event.models
+        self.sources, self.sources_off = event.sources, dict(event.sources_off)
+        self.stage = tr("Competing")
+        for team_id in event.teams:
+            self.team(team_id)
+
+    def _follow(self, event: TeamEvent) -> None:
+        self.stage = tr("Competing")
+        row = self.team(event.team_id)
+        match event:
+            case events.TeamStarted():
+                row.name, row.state, row.doing = event.team_name, "running", tr("starts")
+            case events.RoundStarted():
+                row.round_number, row.state, row.doing = event.round_number, "running", tr("plans")
+            case events.StepDone():
+                row.doing = tr(_NOW[event.step], detail=event.detail)
+            case events.RoundSubmitted():
+                row.doing = tr("is scored ({length})", length=ui.counted(event.characters, "character"))
+            case events.RoundScored():
+                row.doing = tr("is judged: is another round worth it?")
+                self.usage += event.usage
+                self.rank(event.leaderboard)
+            case events.RoundJudged():
+                reason = event.exit_reason
+                row.doing = tr("goes on") if reason is None else tr("done: {why}", why=tr(ui.WHY_STOPPED[reason]))
+            case events.TeamDone():
+                self._end(row, event)
+
+    def _end(self, row: TeamRow, event: events.TeamDone) -> None:
+        row.state = event.status
+        if event.status != "completed":
+            row.doing = f"{tr(event.status)}: {event.error_message or tr('no reason given')}"
+        if not any(each.state in {"pending", "running"} for each in self.teams.values()):
+            self.stage = tr("Making the report of the best")
+
+
+_NOW = {
+    "plan": "searches ({detail})",
+    "search": "reads ({detail})",
+    "choose": "writes ({detail})",
+    "write": "reviews its draft ({detail})",
+    "review": "reviewed: {detail}",
+    "graph": "runs its graph ({detail})",
+}
+
+
+def learned_text(event: events.Learned) -> str:
+    """What changed in the playbook, and the lessons that were added or reworded, a line each."""
+    head = tr(
+        "playbook {dataset}, version {version}: {summary}",
+        dataset=event.dataset,
+        version=event.playbook_version,
+        summary=event.summary,
+    )
+    return "\n".join([head, *(f"  {lesson}" for lesson in event.lessons)])
+
 
 _AROUND_ROWS = 11
 """Lines of the view that are no teams."""
@@ -40,7 +174,7 @@ _STEPS = {
 @contextmanager
 def view_on(board: Board) -> "Iterator[Lines | LiveView]":
     """The view that fits standard output; log lines and a live view would draw over each other."""
-    console = screen()
+    console = ui.screen()
     logs = logging.getLogger("contend").isEnabledFor(logging.INFO)
     if COMMAND.as_json or logs or not console.is_terminal:
         yield Lines(board)
@@ -60,22 +194,21 @@ class Lines:
     def show(self, event: AnyEvent) -> None:
         self._board.apply(event)
         if COMMAND.as_json:
-            say_line(event)
+            ui.say_line(event)
         elif not isinstance(event, Detail):
-            say(line_of(self._short(event)))
+            ui.say(line_of(self._short(event)))
 
     def _short(self, event: ShownEvent) -> ShownEvent:
         """A reason for which an earlier team failed is not told again."""
         if not isinstance(event, events.TeamDone) or not event.error_message:
             return event
         first = self._reasons.setdefault(event.error_message, event.team_id)
-        return (
-            event if first == event.team_id else event.model_copy(update={"error_message": tr("as {team}", team=first)})
-        )
+        as_first = event.model_copy(update={"error_message": tr("as {team}", team=first)})
+        return event if first == event.team_id else as_first
 
     def stopping(self) -> None:
         """The first signal came."""
-        note("stopping; once more ends at once")
+        ui.note("stopping; once more ends at once")
 
     def close(self) -> None:
         """A line is done when it is written."""
@@ -105,17 +238,11 @@ class LiveView:
         """Drawn anew at each refresh, so that the clock goes on between events."""
         board, width = self._board, min(options.max_width, _WIDEST)
         most = max(1, console.size.height - _AROUND_ROWS)
-        stage = f"{board.stage} · {duration(time.monotonic() - self._started)}"
-        theme = Text(plain(board.theme) or "…", style="bold")
+        stage = f"{board.stage} · {ui.duration(time.monotonic() - self._started)}"
+        theme = Text(ui.plain(board.theme) or "…", style="bold")
         theme.truncate(_THEME_LINES * (width - _MARGINS), overflow="ellipsis")
-        view = Group(
-            theme,
-            Text(stage, style="cyan"),
-            "",
-            team_table(board.rows(), most=most),
-            "",
-            facts_table(_facts(board), no_wrap=True),
-        )
+        teams, facts = team_table(board.rows(), most=most), ui.facts_table(_facts(board), no_wrap=True)
+        view = Group(theme, Text(stage, style="cyan"), "", teams, "", facts)
         yield from console.render(Padding(view, (1, 1, 0, 1)), options.update(width=width))
 
 
@@ -128,14 +255,10 @@ def team_table(rows: list[TeamRow], *, most: int) -> Table:
     table.add_column(tr("Round"), justify="right", width=5)
     table.add_column(tr("Now"), no_wrap=True, overflow="ellipsis", ratio=1)
     for row in rows[:most]:
-        best = "–" if row.rank is None else score_text(row.best)
-        table.add_row(
-            str(row.rank or "–"),
-            Text(plain(row.name), style="bold" if row.rank == 1 else ""),
-            Text(best, style="bold green" if row.rank == 1 else ""),
-            str(row.round_number or "–"),
-            Text(plain(row.doing), style=STYLE[row.state] if row.state != "running" else ""),
-        )
+        rank, name, best, number = row.cells()
+        name.style, color = ("bold", "bold green") if row.rank == 1 else ("", "")
+        doing = Text(ui.plain(row.doing), style=ui.STYLE[row.state] if row.state != "running" else "")
+        table.add_row(rank, name, Text(best, style=color), number, doing)
     if len(rows) > most:
         table.add_row("", Text(tr("and {count} more", count=len(rows) - most), style="dim"), "", "", "")
     return table
@@ -144,12 +267,12 @@ def team_table(rows: list[TeamRow], *, most: int) -> Table:
 def _facts(board: Board) -> Iterator[tuple[str, str | Text]]:
     on = [name for name in board.sources if name not in board.sources_off]
     if board.models:
-        yield tr("Model"), models_text(board.models)
+        yield tr("Model"), ui.models_text(board.models)
     if on:
         yield tr("Sources"), ", ".join(on)
     for name, reason in list(board.sources_off.items())[:_MOST_OFF]:
-        yield tr("Off"), Text(plain(f"{name}: {reason}"), style="yellow")
-    yield tr("Used"), usage_text(board.usage)
+        yield tr("Off"), Text(ui.plain(f"{name}: {reason}"), style="yellow")
+    yield tr("Used"), ui.usage_text(board.usage)
 
 
 def line_of(event: ShownEvent) -> str:
@@ -158,17 +281,30 @@ def line_of(event: ShownEvent) -> str:
     if isinstance(event, TeamEvent | events.SourceOff | events.QuestionAsked):
         who = event.team_id or who
     in_round = f"{tr('round {number}', number=event.round_number)}: " if isinstance(event, RoundEvent) else ""
-    return f"{event.at.astimezone():%H:%M:%S}  {plain(who):<10}  {plain(in_round + _what(event))}"
+    return f"{event.at.astimezone():%H:%M:%S}  {ui.plain(who):<10}  {ui.plain(in_round + _what(event))}"
 
 
 def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line for each event
-    if isinstance(event, RoundEvent):
-        return _in_round(event)
+    score = ui.score_text(getattr(event, "score", None))
     match event:
+        case events.RoundStarted():
+            return tr("begins")
+        case events.StepDone():
+            return tr(_STEPS[event.step], detail=event.detail)
+        case events.RoundSubmitted():
+            return tr("submitted {length}", length=ui.counted(event.characters, "character"))
+        case events.RoundScored():
+            if not event.metrics:
+                return tr("quotes are not scored")
+            metrics = ", ".join(f"{metric.name} {ui.score_text(metric.score)}" for metric in event.metrics)
+            return f"{tr('scored {score}', score=score)} ({metrics}){_unsupported_text(event)}"
+        case events.RoundJudged():
+            return f"{tr('goes on') if event.exit_reason is None else tr('ends')}: {event.reasoning}"
         case events.RunStarted():
             return _start_text(event)
         case events.DocumentsRead():
-            return tr("read {read} of {documents}", read=f"{event.read:,}", documents=counted(event.files, "document"))
+            files = ui.counted(event.files, "document")
+            return tr("read {read} of {documents}", read=f"{event.read:,}", documents=files)
         case events.DocumentsLeftOut():
             return tr("left out of the documents, and no part of the answer: {files}", files=_some(event.files))
         case events.TeamStarted():
@@ -178,13 +314,13 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
         case events.SourceOff():
             return tr("source {source} is off from here on: {reason}", source=event.source, reason=event.reason)
         case events.WinnerPicked():
-            return winner_text(event.team_id, event.score) if event.team_id else tr("no winner")
+            return ui.winner_text(event.team_id, event.score) if event.team_id else tr("no winner")
         case events.ReportMerged(published=True):
-            return tr("the merged report is published ({score})", score=score_text(event.score))
+            return tr("the merged report is published ({score})", score=score)
         case events.ReportMerged():
-            return tr("the merged report is not better than the best team's ({score})", score=score_text(event.score))
+            return tr("the merged report is not better than the best team's ({score})", score=score)
         case events.ReportPublished():
-            return tr("published the report with {sources}", sources=counted(event.sources, "source"))
+            return tr("published the report with {sources}", sources=ui.counted(event.sources, "source"))
         case events.Learned():
             return learned_text(event)
         case events.RunDone():
@@ -203,26 +339,9 @@ def _start_text(event: events.RunStarted) -> str:
         "; " + tr("{source} is off ({reason})", source=name, reason=why) for name, why in event.sources_off.items()
     )
     if not event.models:
-        return f"{tr(NO_MODEL)}{off}: {event.theme}"
-    what = tr("{teams} on {sources}", teams=counted(len(event.teams), "team"), sources=", ".join(event.sources))
+        return f"{tr(ui.NO_MODEL)}{off}: {event.theme}"
+    what = tr("{teams} on {sources}", teams=ui.counted(len(event.teams), "team"), sources=", ".join(event.sources))
     return f"{what}{off}: {event.theme}"
-
-
-def _in_round(event: RoundEvent) -> str:
-    match event:
-        case events.RoundStarted():
-            return tr("begins")
-        case events.StepDone():
-            return tr(_STEPS[event.step], detail=event.detail)
-        case events.RoundSubmitted():
-            return tr("submitted {length}", length=counted(event.characters, "character"))
-        case events.RoundScored():
-            if not event.metrics:
-                return tr("quotes are not scored")
-            metrics = ", ".join(f"{metric.name} {score_text(metric.score)}" for metric in event.metrics)
-            return f"{tr('scored {score}', score=score_text(event.score))} ({metrics}){_unsupported_text(event)}"
-        case events.RoundJudged():
-            return f"{tr('goes on') if event.exit_reason is None else tr('ends')}: {event.reasoning}"
 
 
 def _unsupported_text(event: events.RoundScored) -> str:
@@ -231,5 +350,5 @@ def _unsupported_text(event: events.RoundScored) -> str:
     if not doubtful:
         return ""
     return "; " + tr(
-        "not said by what it cites: {sentences}", sentences=" ".join(f"“{plain(each)}”" for each in doubtful)
+        "not said by what it cites: {sentences}", sentences=" ".join(f"“{ui.plain(each)}”" for each in doubtful)
     )

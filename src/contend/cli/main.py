@@ -15,11 +15,10 @@ from types import FrameType
 from typing import Annotated
 
 import typer
+from typer import Option
 
-from contend.cli import commands, playbook
-from contend.cli.flags import in_workspace
-from contend.cli.invocation import COMMAND
-from contend.cli.words import speak, tr
+from contend.cli import COMMAND, WORKSPACE, speak, tr
+from contend.cli.commands import app, config, playbook
 from contend.errors import ContendError, without_secrets
 
 BAD_INPUT = 2
@@ -29,37 +28,6 @@ _DEFAULTS = {
     "LANGGRAPH_CLI_NO_ANALYTICS": "1",  # the same, of `contend serve`
     "LANGGRAPH_STRICT_MSGPACK": "true",  # checkpoints hold plain data only
 }
-
-app = typer.Typer(
-    name="contend",
-    help="Research teams answer the same question in competing rounds; the best report wins, its citations checked.",
-    epilog="Begin with `contend doctor`, then `contend run THEME --docs FOLDER`.",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    pretty_exceptions_enable=False,
-)
-config = typer.Typer(help="The values in effect.")
-for command in (
-    commands.init,
-    commands.doctor,
-    commands.run,
-    commands.batch,
-    commands.resume,
-    commands.status,
-    commands.runs,
-    commands.leaderboard,
-    commands.standings,
-    commands.compare,
-    commands.report,
-    commands.evaluate,
-    commands.learn,
-    commands.delete,
-):
-    app.command()(command)
-config.command("show")(commands.config)
-app.add_typer(playbook.app, name="playbook")
-app.add_typer(config, name="config")
-app.command()(commands.serve)
-app.command("open")(commands.open_page)
 
 
 def _version(is_set: bool) -> None:
@@ -71,20 +39,21 @@ def _version(is_set: bool) -> None:
 
 
 @app.callback(invoke_without_command=True)
-@in_workspace
 def _globals(
     context: typer.Context,
     *,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Log what happens on standard error.")] = False,
+    verbose: Annotated[bool, Option("--verbose", help="Log what happens on standard error.")] = False,
     version: Annotated[  # noqa: ARG001 - its callback prints it
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    workspace: WORKSPACE = None,
 ) -> None:
+    COMMAND.workspace = workspace
     _log(verbose=verbose)
     _help_without_command(context)
 
 
-@playbook.app.callback(invoke_without_command=True)
+@playbook.callback(invoke_without_command=True)
 @config.callback(invoke_without_command=True)
 def _help_without_command(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
@@ -133,7 +102,7 @@ def run_command(arguments: Sequence[str]) -> int:
         see = tr("See `{command} --help`.", command=context.command_path if context else "contend")
         return _refuse(f"{error.format_message()} {see}")
     except OSError as error:
-        from contend.cli.text import system_fault
+        from contend.cli.ui import system_fault
 
         return _refuse(system_fault(error))
     except Exception as error:  # noqa: BLE001 - the top: a defect ends in one line too

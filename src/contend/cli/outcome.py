@@ -14,21 +14,8 @@ from rich.text import Text
 
 from contend.app import RunOutcome
 from contend.approval import ID_SHOWN, Question, name_of
-from contend.cli.board import Board, TeamRow
-from contend.cli.screen import advise, plain_table, say, show
-from contend.cli.text import (
-    NO_MODEL,
-    STATUS,
-    STYLE,
-    TO_SET_ONE,
-    models_text,
-    plain,
-    score_text,
-    short_path,
-    usage_text,
-    winner_text,
-)
-from contend.cli.words import input_error, tr
+from contend.cli import input_error, tr, ui
+from contend.cli.live import Board, TeamRow
 from contend.contest.closing import ALL_DELIVERED
 from contend.models.research import ResearchReport
 from contend.readiness import check_folder
@@ -40,75 +27,73 @@ from contend.text import normalized
 def show_outcome(outcome: RunOutcome, board: Board) -> None:
     """Print the end of a run."""
     if not outcome.went_on:
-        status = f"{tr(outcome.status)} ({tr(plain(outcome.message))})"
-        say("Nothing to do: thread {thread} is {status}.", thread=outcome.thread_id, status=status)
+        status = f"{tr(outcome.status)} ({tr(ui.plain(outcome.message))})"
+        ui.say("Nothing to do: thread {thread} is {status}.", thread=outcome.thread_id, status=status)
         _next(outcome, board)
         return
     parts: list[RenderableType] = ["", _headline(outcome, board), ""]
     if board.models:
         parts += [_table(board.rows(), outcome.message), ""]
     if outcome.report is not None:
-        summary = Markdown(plain(with_shown_marks(outcome.report.executive_summary)), hyperlinks=False)
+        summary = Markdown(ui.plain(with_shown_marks(outcome.report.executive_summary)), hyperlinks=False)
         parts += [Text(tr("Summary"), style="bold"), Padding(summary, (0, 0, 0, 2)), ""]
         parts += [] if board.models else [*_quotes(outcome.report), ""]
     if outcome.questions:
         parts += [part for question in outcome.questions for part in _question_parts(question)]
-    cost = f"{models_text(board.models)} · {usage_text(outcome.usage)}"
-    parts.append(Text("\n".join(filter(None, [cost, *map(plain, board.lesson.splitlines())])), style="dim"))
-    show(Group(*parts))
+    cost = f"{ui.models_text(board.models)} · {ui.usage_text(outcome.usage)}"
+    parts.append(Text("\n".join(filter(None, [cost, *map(ui.plain, board.lesson.splitlines())])), style="dim"))
+    ui.show(Group(*parts))
     _next(outcome, board)
 
 
 def _headline(outcome: RunOutcome, board: Board) -> Text:
     summary = outcome.summary
     status = "waiting" if outcome.questions else outcome.status
-    line = Text(tr(STATUS[status]), style=f"bold {STYLE[outcome.status]}")
+    line = Text(tr(ui.STATUS[status]), style=f"bold {ui.STYLE[outcome.status]}")
     if outcome.report is not None and not board.models:
-        line.append(f": {tr(NO_MODEL)}", style="bold")
+        line.append(f": {tr(ui.NO_MODEL)}", style="bold")
     elif summary is not None and summary.best_team_id is not None:
         names = {status.team_id: status.team_name for status in summary.team_statuses}
-        line.append(f": {winner_text(names[summary.best_team_id], summary.best_score)}", style="bold")
+        line.append(f": {ui.winner_text(names[summary.best_team_id], summary.best_score)}", style="bold")
     if outcome.status != "completed" or outcome.message != ALL_DELIVERED:
-        line.append(f"\n{tr(plain(outcome.message))}", style="default not bold")
+        line.append(f"\n{tr(ui.plain(outcome.message))}", style="default not bold")
     for notice in outcome.notices:
-        line.append(f"\n{plain(notice)}", style="yellow not bold")
+        line.append(f"\n{ui.plain(notice)}", style="yellow not bold")
     return line
 
 
 def _quotes(report: ResearchReport) -> list[RenderableType]:
     """The best quote of each part: without a language model they are the answer."""
-    lines = "\n".join(f"{number}. {plain(each)}" for number, each in enumerate(report.key_findings, start=1))
+    lines = "\n".join(f"{number}. {ui.plain(each)}" for number, each in enumerate(report.key_findings, start=1))
     return [
         Text(tr("Quotes"), style="bold"),
         Padding(Markdown(lines, hyperlinks=False), (0, 0, 0, 1)),
-        Text(tr(TO_SET_ONE)),
+        Text(tr(ui.TO_SET_ONE)),
     ]
 
 
 def _table(rows: list[TeamRow], message: str) -> Table:
-    table = plain_table("#", "Team", "Best", "Rounds", "End", right={"#", "Best", "Rounds"}, fold={"End"})
-    for row in rows:
-        best = "–" if row.rank is None else score_text(row.best)
+    def end(row: TeamRow) -> str:
         state = tr(row.state)
-        is_in_message = row.doing.removeprefix(f"{state}: ") in message
-        end = Text(state if is_in_message else plain(row.doing), style=STYLE[row.state])
-        table.add_row(str(row.rank or "–"), Text(plain(row.name)), best, str(row.round_number or "–"), end)
-    return table
+        return state if row.doing.removeprefix(f"{state}: ") in message else row.doing
+
+    cells = [(*row.cells(), (end(row), ui.STYLE[row.state])) for row in rows]
+    return ui.plain_table("#", "Team", "Best", "Rounds", "End", rows=cells, right={"#", "Best", "Rounds"}, fold={"End"})
 
 
 def _next(outcome: RunOutcome, board: Board) -> None:
     """What to do next and, last of all, where the report lies."""
     if outcome.questions:
-        advise(*next_steps(outcome.thread_id, outcome.questions))
+        ui.advise(*next_steps(outcome.thread_id, outcome.questions))
     elif outcome.report is not None:
         taught = [f"contend playbook show {board.taught}"] if board.taught else []
-        advise(f"contend report {outcome.thread_id}", f"contend leaderboard {outcome.thread_id}", *taught)
+        ui.advise(f"contend report {outcome.thread_id}", f"contend leaderboard {outcome.thread_id}", *taught)
     elif outcome.status == "failed":
-        advise(f"contend status {outcome.thread_id}", "contend doctor")
+        ui.advise(f"contend status {outcome.thread_id}", "contend doctor")
     else:
-        advise(f"contend resume {outcome.thread_id}")
+        ui.advise(f"contend resume {outcome.thread_id}")
     if outcome.files:
-        say("Report  {file}", file=plain(short_path(outcome.files[0])))
+        ui.say("Report  {file}", file=ui.plain(ui.short_path(outcome.files[0])))
 
 
 def next_steps(thread_id: str, questions: Sequence[Question]) -> list[str]:
@@ -121,12 +106,12 @@ def next_steps(thread_id: str, questions: Sequence[Question]) -> list[str]:
 
 def _question_parts(question: Question) -> list[RenderableType]:
     name = question.id[:ID_SHOWN]
-    head = Text(f"{name}  {plain(question.description)}", style="bold")
+    head = Text(f"{name}  {ui.plain(question.description)}", style="bold")
     parts: list[RenderableType] = [head]
     for field, value in question.args.items():
         if not value:
             continue
-        lines = [f"- {plain(_line(item))}" for item in value] if isinstance(value, list) else [plain(str(value))]
+        lines = [f"- {ui.plain(_line(item))}" for item in value] if isinstance(value, list) else [ui.plain(str(value))]
         parts.append(Padding(Text("\n".join([f"{field}:", *lines]), overflow="fold"), (0, 0, 0, 2)))
     return [*parts, ""]
 

@@ -1,28 +1,26 @@
 """`contend run` and `contend resume`: events go to a view, signals stop it, its end is an exit code."""
 
 import asyncio
+import json
 import os
 import signal
-from collections.abc import Awaitable, Callable, Iterator
+import tomllib
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 from rich.console import Group
 from rich.text import Text
 
 from contend import app
-from contend.cli.board import Board
-from contend.cli.invocation import COMMAND
-from contend.cli.live import view_on
-from contend.cli.options import PersonAnswers, several_questions
+from contend.cli import COMMAND, input_error, speak, tr, ui
+from contend.cli.live import Board, view_on
 from contend.cli.outcome import check_out, leave_files, show_outcome
-from contend.cli.screen import advise, facts_table, in_workspace, note, print_json, say_line, show
-from contend.cli.stored_runs import LATEST, from_record, named_thread
-from contend.cli.text import models_text, plain, system_fault
-from contend.cli.words import input_error, speak, tr
+from contend.cli.runs import LATEST, from_record, named_thread
 from contend.errors import ContendError, InputError, SeveralQuestions
 from contend.estimate import RunEstimate
 from contend.llm.budget import limits_of
@@ -37,19 +35,18 @@ _T = TypeVar("_T")
 
 
 def run_theme(
-    theme: str,
-    options: RunOptions,
-    *,
-    thread: str | None,
-    replay: Path | None,
-    out: Path | None,
+    theme: str, options: RunOptions, *, thread: str | None, replay: Path | None, out: Path | None, dry_run: bool
 ) -> int:
-    """Run a contest and show it; the exit code.
+    """Run a contest and show it; the exit code. `dry_run`: only check it, and say what it would do.
 
     Raises:
         ContendError: nothing was begun, or a store failed.
     """
     settings = COMMAND.settings(replay=replay)
+    if dry_run:
+        check_out(out)
+        _show_plan(asyncio.run(app.dry_run(theme, options=options, settings=settings)))
+        return 0
     thread_id = str(uuid4()) if thread is None else thread
     if thread_id == LATEST:
         raise input_error("--thread 'latest' names the newest run wherever a thread is asked for: give another id")
@@ -57,17 +54,17 @@ def run_theme(
     return _drive(thread_id, work, Board(theme=theme), out=check_out(out))
 
 
-def resume_thread(name: str, answers: PersonAnswers, *, force: bool, out: Path | None) -> int:
-    """Go on with a thread's run and show it; the exit code.
+def resume_thread(thread: str, *, force: bool, out: Path | None, **answers: Any) -> int:  # noqa: ANN401 - as `answers_of` takes them
+    """Go on with a thread's run and show it; the exit code. `answers`: as `answers_of` takes them.
 
     Raises:
         ContendError: there is nothing to go on with, or a store failed.
     """
+    decision, by_question = answers_of(**answers)
     settings = COMMAND.settings()
-    thread = from_record(settings, lambda record: named_thread(record, name))
-    by_question = answers.by_question
-    work = partial(app.resume, thread, answers.decision, answers=by_question, force=force, settings=settings)
-    board = from_record(settings, lambda record: _board_of(record, thread))
+    thread = from_record(settings, partial(named_thread, name=thread))
+    work = partial(app.resume, thread, decision, answers=by_question, force=force, settings=settings)
+    board = from_record(settings, partial(_board_of, thread=thread))
     speak(board.theme)
     folder = check_out(out, settings.folder / "results" / thread)
     return _drive(thread, work, board, out=folder)
@@ -89,13 +86,13 @@ def _drive(thread: str, work: Work, board: Board, *, out: Path | None) -> int:
         except (ContendError, OSError) as error:
             if isinstance(error, InputError | BrokenPipeError) or not board.began:
                 raise
-            reason = system_fault(error) if isinstance(error, OSError) else str(error)
+            reason = ui.system_fault(error) if isinstance(error, OSError) else str(error)
             raise ContendError(_with_resume(reason, thread)) from error
     if outcome is None:
         return _tell_stopped(thread, began=board.began)
     outcome = outcome.model_copy(update={"files": leave_files(outcome.files, out, outcome.theme)})
     if COMMAND.as_json:
-        say_line({"type": "outcome", "exit_code": outcome.exit_code, **outcome.model_dump(mode="json")})
+        ui.say_line({"type": "outcome", "exit_code": outcome.exit_code, **outcome.model_dump(mode="json")})
     else:
         show_outcome(outcome, board)
     return outcome.exit_code
@@ -105,12 +102,12 @@ def _with_resume(reason: str, thread: str) -> str:
     """What stopped a run, and how it goes on where that is not said yet."""
     if f"contend resume {thread}" in reason:
         return reason
-    command = in_workspace(f"contend resume {thread}")
+    command = ui.in_workspace(f"contend resume {thread}")
     return tr("{reason}; then go on with `{command}`", reason=reason, command=command)
 
 
 def _stopped_text(thread: str, *, began: bool) -> str:
-    command = in_workspace(f"contend resume {thread}")
+    command = ui.in_workspace(f"contend resume {thread}")
     return tr("stopped; go on with `{command}`", command=command) if began else tr("stopped before the run began")
 
 
@@ -118,8 +115,8 @@ def _tell_stopped(thread: str, *, began: bool) -> int:
     message = _stopped_text(thread, began=began)
     if COMMAND.as_json:
         outcome = {"type": "outcome", "exit_code": STOPPED, "thread_id": thread, "status": "interrupted"}
-        say_line({**outcome, "message": message})
-    note(message)
+        ui.say_line({**outcome, "message": message})
+    ui.note(message)
     return STOPPED
 
 
@@ -168,21 +165,13 @@ async def until_stopped(work: Awaitable[_T], *, on_stop: Callable[[], None], at_
             signal.signal(number, handler)
 
 
-def dry_run_theme(theme: str, options: RunOptions, *, replay: Path | None, out: Path | None) -> None:
-    """Check what a run would check and print what it would do.
-
-    Raises:
-        InputError: the run would be refused.
-    """
-    settings = COMMAND.settings(replay=replay)
-    check_out(out)
-    dry_run = asyncio.run(app.dry_run(theme, options=options, settings=settings))
-    if print_json({"theme": dry_run.opening.theme, "options": dry_run.opening.options, **dry_run.summary()}):
+def _show_plan(dry_run: app.DryRun) -> None:
+    if ui.print_json({"theme": dry_run.opening.theme, "options": dry_run.opening.options, **dry_run.summary()}):
         return
-    title = Text(plain(dry_run.opening.theme), style="bold")
+    title = Text(ui.plain(dry_run.opening.theme), style="bold")
     done = Text(tr("Dry run: nothing was spent or written."), style="cyan")
-    show(Group(title, done, "", facts_table(_facts(dry_run)), ""))
-    advise(tr("the same command without --dry-run"))
+    ui.show(Group(title, done, "", ui.facts_table(_facts(dry_run)), ""))
+    ui.advise(tr("the same command without --dry-run"))
 
 
 def _facts(dry_run: app.DryRun) -> Iterator[tuple[str, str]]:
@@ -195,7 +184,7 @@ def _facts(dry_run: app.DryRun) -> Iterator[tuple[str, str]]:
         yield tr("Off"), f"{name}: {reason}"
     for line in opening.left_out:
         yield tr("Left out"), line
-    yield tr("Model"), models_text(options.models_told)
+    yield tr("Model"), ui.models_text(options.models_told)
     yield tr("Playbook"), options.dataset if options.learn else tr("{dataset} (read only)", dataset=options.dataset)
     if options.recorded is None:
         yield from _costs(dry_run.estimate)
@@ -227,3 +216,70 @@ def _roughly(least: str, most: str) -> str:
 def _rough(number: float) -> float:
     """Two digits say all that an estimate knows."""
     return float(f"{number:.1e}")
+
+
+class PersonAnswers(NamedTuple):
+    """A decision for the one open question, or decisions by question."""
+
+    decision: object
+    by_question: dict[str, object]
+
+
+def answers_of(*, approve: bool, edit: Path | None, reject: str | None, answer: Sequence[str] | None) -> PersonAnswers:
+    """What the options say. `answer` holds `QUESTION=approve`, `QUESTION=reject:WHY` or `QUESTION=edit:FILE`.
+
+    Raises:
+        InputError: two options answer the same question, or one can't be read.
+    """
+    answers: list[object] = ["approve"] if approve else []
+    answers += [] if edit is None else [_edit(edit)]
+    answers += [] if reject is None else [_reject(reject)]
+    if len(answers) > 1 or (answers and answer):
+        raise input_error("give one of --approve, --edit, --reject; where several questions wait, --answer for each")
+    by_question = [_answer_by_name(text) for text in answer or ()]
+    twice = [name for name, times in Counter(name for name, _ in by_question).items() if times > 1]
+    if twice:
+        raise input_error("--answer: {name} has two answers: give one", name=", ".join(twice))
+    return PersonAnswers(answers[0] if answers else None, dict(by_question))
+
+
+def _answer_by_name(text: str) -> tuple[str, object]:
+    question, equals, word = text.partition("=")
+    kind, _, rest = word.partition(":")
+    match kind:
+        case "approve" if question and equals:
+            return question, "approve"
+        case "reject" if question:
+            return question, _reject(rest)
+        case "edit" if question and rest:
+            return question, _edit(Path(rest))
+    raise input_error(
+        "--answer {answer}: give QUESTION=approve, QUESTION=reject:WHY or QUESTION=edit:FILE", answer=repr(text)
+    )
+
+
+def _reject(why: str) -> dict[str, object]:
+    return {"type": "reject", "reason": why}
+
+
+def _edit(path: Path) -> dict[str, object]:
+    """The edited values of a JSON or TOML file; names left out keep their values."""
+    text = ui.file_text(path, "--edit ")
+    try:
+        values: Any = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except ValueError as error:
+        raise input_error("--edit {path}: neither JSON nor, as .toml, TOML: {why}", path=path, why=error) from error
+    if not isinstance(values, Mapping):
+        raise input_error("--edit {path}: give an object with the edited values", path=path)
+    return {"type": "edit", "args": dict(values)}
+
+
+def several_questions(several: SeveralQuestions) -> str:
+    """What a person does about it at the terminal."""
+    first, second, *_ = several.names
+    return tr(
+        "{count} questions are open, and an edit or a reason fits one of them: {all} approves all, {each} answers each",
+        count=len(several.names),
+        all="--approve",
+        each=f'--answer {first}=approve --answer "{second}=reject:WHY"',
+    )

@@ -1,32 +1,104 @@
-"""Runs as the record has them: where one stands, all of them, rankings, ratings, reports; and their deletion."""
+"""Runs as the record has them: where one stands, all of them, rankings, ratings, reports; and their deletion.
+
+A run is named by its thread's id, the beginning of it, or `latest`.
+"""
 
 import asyncio
 import re
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from contend.cli.invocation import COMMAND
-from contend.cli.screen import advise, plain_table, print_json, say, show
-from contend.cli.stored_runs import from_record, named_thread, stored_run
-from contend.cli.text import STATUS, STYLE, WHY_STOPPED, counted, models_text, plain, score_text, usage_text
-from contend.cli.words import input_error, tr
-from contend.errors import StoreUnwritable
-from contend.models.round import ExitReason, LeaderboardEntry
+from contend.cli import COMMAND, input_error, speak, tr, ui
+from contend.errors import ContendError, StoreUnwritable, UnknownThread
+from contend.models.round import ExitReason
 from contend.models.task import ExecutionRow, RunStatus, TeamStatus
 from contend.settings import Settings
-from contend.stored_runs import StoredRun, is_waiting, report_of, status_of
+from contend.stored_runs import StoredRun, is_waiting, read_run, report_of, status_of
 from contend.stores import write_file
+from contend.stores.leases import checked_thread
 from contend.stores.record import RecordStore
 from contend.text import shorten
 
 if TYPE_CHECKING:
     from contend.exports import ReportFormat
     from contend.standings import Standing
+
+
+LATEST = "latest"
+"""In place of a thread's id: the thread of the newest run."""
+
+SHORTEST_ID = 4
+"""Characters of a thread's id that may name it."""
+
+_EXAMPLES = 3
+"""Threads named where an id's beginning fits several."""
+
+_T = TypeVar("_T")
+
+
+async def named_thread(record: RecordStore, name: str) -> str:
+    """The whole id of the thread that `latest`, an id or the beginning of one id names; an unknown id as it is.
+
+    Raises:
+        InputError: several ids begin so, or it is no id.
+        UnknownThread: there is no run yet.
+    """
+    threads = await record.threads("" if name == LATEST else checked_thread(name))
+    if name == LATEST:
+        if not threads:
+            raise UnknownThread(tr("no runs yet: begin with `contend run THEME`, or give another --workspace"))
+        return threads[0]
+    if name in threads or not threads or len(name) < SHORTEST_ID:
+        return name
+    if len(threads) > 1:
+        examples = ", ".join(threads[:_EXAMPLES]) + (", …" if len(threads) > _EXAMPLES else "")
+        raise input_error("thread {name} may be one of {count} ({examples}): give more of its id",
+                          name=repr(name), count=len(threads), examples=examples)  # fmt: skip
+    return threads[0]
+
+
+def known_threads() -> list[str]:
+    """For a shell's completion: the thread of the newest run first; none where the record cannot be read."""
+    try:
+        return from_record(COMMAND.settings(), lambda record: record.threads())
+    except ContendError:
+        return []
+
+
+def stored_run(thread: str) -> StoredRun:
+    """The newest run of a thread, named as `named_thread` takes it. Raises: UnknownThread."""
+    settings = COMMAND.settings()
+    return from_record(settings, lambda record: _read(record, settings, thread))
+
+
+async def _read(record: RecordStore, settings: Settings, name: str) -> StoredRun:
+    thread = await named_thread(record, name)
+    try:
+        run = await read_run(record, settings, thread)
+    except UnknownThread as error:
+        message = tr("thread {thread} has no run in {folder}: see `contend runs`, or give another --workspace",
+                     thread=repr(thread), folder=settings.folder)  # fmt: skip
+        raise UnknownThread(message) from error
+    speak(run.execution.theme)
+    return run
+
+
+def from_record(settings: Settings, ask: Callable[[RecordStore], Awaitable[_T]]) -> _T:
+    async def read() -> _T:
+        record = RecordStore(settings.folder / "contend.duckdb", lock_seconds=settings.record_lock_seconds)
+        try:
+            return await ask(record)
+        finally:
+            await record.close()
+
+    return asyncio.run(read())
+
 
 _THEME_SHOWN = 200
 _SHOWN_ID = 8
@@ -36,15 +108,15 @@ _DRAWN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 def show_status(thread: str) -> None:
     """Raises: UnknownThread where the record has no run of the thread."""
     run = stored_run(thread)
-    if print_json(run.model_dump(mode="json", exclude={"rounds": {"__all__": {"submission"}}})):
+    if ui.print_json(run.model_dump(mode="json", exclude={"rounds": {"__all__": {"submission"}}})):
         return
     execution = run.execution
-    head = Text(plain(execution.theme), style="bold")
-    head.append(f"\n{_status_text(execution, run.status)}", style=f"bold {STYLE[run.status]}")
+    head = Text(ui.plain(execution.theme), style="bold")
+    head.append(f"\n{_status_text(execution, run.status)}", style=f"bold {ui.STYLE[run.status]}")
     if run.message and "contend resume" not in run.message:
-        head.append(f" · {tr(plain(run.message))}", style="not bold")
-    facts = f"{models_text(execution.models)} · {usage_text(run.usage)} · {tr('playbook')} {execution.dataset}"
-    show(Group(head, Text(facts, style="dim"), "", _teams(run), ""))
+        head.append(f" · {tr(ui.plain(run.message))}", style="not bold")
+    facts = f"{ui.models_text(execution.models)} · {ui.usage_text(run.usage)} · {tr('playbook')} {execution.dataset}"
+    ui.show(Group(head, Text(facts, style="dim"), "", _teams(run), ""))
     _advise(run)
 
 
@@ -52,33 +124,36 @@ def show_runs(limit: int) -> None:
     """The newest first."""
     settings = COMMAND.settings()
     current, threads = from_record(settings, lambda record: _current(record, settings, limit))
-    if print_json(current):
+    if ui.print_json(current):
         return
     if not current:
-        say("No runs yet in {folder}.", folder=settings.folder)
-        advise("contend run THEME --docs FOLDER")
+        ui.say("No runs yet in {folder}.", folder=settings.folder)
+        ui.advise("contend run THEME --docs FOLDER")
         return
-    table = plain_table("Thread", "Started", "Status", "Best", "Theme", right={"Best"})
-    table.columns[-1].ratio, table.expand = 1, True  # the question has one line, in what the others leave
-    for row in current:
-        start = f"{row.created_at.astimezone():%Y-%m-%d %H:%M}"
-        status = Text(_status_text(row, row.status), style=STYLE[row.status])
-        best = "–" if row.winner_team_id is None else score_text(row.best_score)
-        table.add_row(
-            _short_id(row.thread_id, threads), start, status, best, Text(plain(shorten(row.theme, _THEME_SHOWN)))
+    cells = [
+        (
+            _short_id(row.thread_id, threads),
+            f"{row.created_at.astimezone():%Y-%m-%d %H:%M}",
+            (_status_text(row, row.status), ui.STYLE[row.status]),
+            "–" if row.winner_team_id is None else ui.score_text(row.best_score),
+            shorten(row.theme, _THEME_SHOWN),
         )
-    show(table)
-    say()
-    advise("contend status THREAD", "contend report THREAD")
+        for row in current
+    ]
+    table = ui.plain_table("Thread", "Started", "Status", "Best", "Theme", rows=cells, right={"Best"})
+    table.columns[-1].ratio, table.expand = 1, True  # the question has one line, in what the others leave
+    ui.show(table)
+    ui.say()
+    ui.advise("contend status THREAD", "contend report THREAD")
 
 
 def show_leaderboard(thread: str) -> None:
     """Raises: UnknownThread."""
     run = stored_run(thread)
     rounds = [row.model_dump(mode="json", exclude={"submission"}) for row in run.rounds]
-    if print_json({"thread_id": run.execution.thread_id, "leaderboard": run.leaderboard, "rounds": rounds}):
+    if ui.print_json({"thread_id": run.execution.thread_id, "leaderboard": run.leaderboard, "rounds": rounds}):
         return
-    show(Group(Text(plain(run.execution.theme), style="bold"), "", _ranking(run), ""))
+    ui.show(Group(Text(ui.plain(run.execution.theme), style="bold"), "", _ranking(run), ""))
     _advise(run)
 
 
@@ -96,23 +171,21 @@ def show_standings(dataset: str) -> None:
         datasets = ", ".join(ratings.datasets) or "–"
         raise input_error("dataset {dataset}: no run of it in {folder}; there are {datasets}",
                           dataset=repr(dataset), folder=settings.folder, datasets=datasets)  # fmt: skip
-    if print_json(ratings):
+    if ui.print_json(ratings):
         return
     if not ratings.teams:
-        say("No finished run of {dataset} has two teams to compare yet.", dataset=dataset)
-        advise("contend runs")
+        ui.say("No finished run of {dataset} has two teams to compare yet.", dataset=dataset)
+        ui.advise("contend runs")
         return
     figures = ("Rating", "95 %", "Runs", "Won", "Tied", "Lost")
-    table = plain_table("#", "Team", *figures, right={"#", *figures})
-    for rank, team in enumerate(ratings.teams, start=1):
-        table.add_row(str(rank), Text(plain(team.team_name)), *_figures(team))
-    show(table)
-    say()
-    runs, first = counted(ratings.runs, "run"), plain(ratings.teams[0].team_name)
+    cells = [(str(rank), team.team_name, *_figures(team)) for rank, team in enumerate(ratings.teams, start=1)]
+    ui.show(ui.plain_table("#", "Team", *figures, rows=cells, right={"#", *figures}))
+    ui.say()
+    runs, first = ui.counted(ratings.runs, "run"), ui.plain(ratings.teams[0].team_name)
     if ratings.is_clear:
-        say("{runs}: {team} is ahead of the others by more than chance.", runs=runs, team=first)
+        ui.say("{runs}: {team} is ahead of the others by more than chance.", runs=runs, team=first)
     else:
-        say("{runs}: too few to tell the first from the second.", runs=runs)
+        ui.say("{runs}: too few to tell the first from the second.", runs=runs)
 
 
 def export_report(thread: str, *, kind: "ReportFormat", out: Path | None) -> None:
@@ -136,7 +209,7 @@ def export_report(thread: str, *, kind: "ReportFormat", out: Path | None) -> Non
     except StoreUnwritable as error:
         why = getattr(error.__cause__, "strerror", error)
         raise input_error("--out {file}: cannot be written: {why}", file=out, why=why) from error
-    say("Wrote {file}.", file=out)
+    ui.say("Wrote {file}.", file=out)
 
 
 def delete_thread(thread: str) -> None:
@@ -149,17 +222,17 @@ def delete_thread(thread: str) -> None:
             return await delete(await named_thread(services.record, thread), services=services)
 
     deletion = asyncio.run(work())
-    if print_json(deletion._asdict()):
+    if ui.print_json(deletion._asdict()):
         return
-    runs, texts = counted(deletion.executions, "run"), counted(deletion.documents, "text")
+    runs, texts = ui.counted(deletion.executions, "run"), ui.counted(deletion.documents, "text")
     what = tr("{runs}, {texts}, its checkpoints and its report", runs=runs, texts=texts)
-    say("Deleted thread {thread}: {what}.", thread=deletion.thread_id, what=what)
-    say("Copies of the report in other folders and lessons in the playbook are left.")
+    ui.say("Deleted thread {thread}: {what}.", thread=deletion.thread_id, what=what)
+    ui.say("Copies of the report in other folders and lessons in the playbook are left.")
 
 
 def _status_text(execution: ExecutionRow, status: RunStatus) -> str:
     word = "waiting" if status == "interrupted" and is_waiting(execution) else status
-    return tr(STATUS[word])
+    return tr(ui.STATUS[word])
 
 
 async def _current(record: RecordStore, settings: Settings, limit: int) -> tuple[list[ExecutionRow], list[str]]:
@@ -179,64 +252,52 @@ def _short_id(thread: str, threads: list[str]) -> str:
 
 
 def _teams(run: StoredRun) -> Table:
-    entries = {entry.team_id: entry for entry in run.leaderboard}
-    table = plain_table("#", "Team", "Status", "Rounds", "Best", "Why", right={"#", "Rounds", "Best"}, fold={"Why"})
-    for status in sorted(run.teams, key=lambda team: _place(entries.get(team.team_id))):
-        entry, rounds = entries.get(status.team_id), [row for row in run.rounds if row.team_id == status.team_id]
-        table.add_row(
-            str(entry.rank or "–") if entry else "–",
-            Text(plain(status.team_name)),
-            Text(*_state(status, run.status)),
-            str(len(rounds)),
-            score_text(entry.best_score) if entry and entry.rank else "–",
-            Text(plain(_why(status, run.exit_reasons.get(status.team_id), run.message))),
-        )
-    return table
-
-
-def _state(team: TeamStatus, run: RunStatus) -> tuple[str, str]:
-    """The word and its style: in a run that stopped no team runs."""
-    if run == "interrupted" and team.status == "running":
-        return tr("stopped"), STYLE["interrupted"]
-    return tr(team.status), STYLE[team.status]
-
-
-def _place(entry: LeaderboardEntry | None) -> int:
-    return entry.rank if entry and entry.rank else 1_000_000
+    best = {entry.team_id: (entry.rank, entry.best_score) for entry in run.leaderboard if entry.rank}
+    unranked = (len(run.teams) + 1, None)
+    cells: list[tuple[ui.Cell, ...]] = []
+    for team in sorted(run.teams, key=lambda team: best.get(team.team_id, unranked)[0]):
+        rank, score = best.get(team.team_id, unranked)
+        is_ranked, reason = team.team_id in best, run.exit_reasons.get(team.team_id)
+        rounds = sum(row.team_id == team.team_id for row in run.rounds)
+        # In a run that stopped no team runs.
+        is_stopped = run.status == "interrupted" and team.status == "running"
+        state = (tr("stopped"), ui.STYLE["interrupted"]) if is_stopped else (tr(team.status), ui.STYLE[team.status])
+        place, points = (str(rank), ui.score_text(score)) if is_ranked else ("–", "–")
+        cells.append((place, team.team_name, state, str(rounds), points, _why(team, reason, run.message)))
+    right = {"#", "Rounds", "Best"}
+    return ui.plain_table("#", "Team", "Status", "Rounds", "Best", "Why", rows=cells, right=right, fold={"Why"})
 
 
 def _why(status: TeamStatus, reason: ExitReason | None, message: str) -> str:
     """Why a team ended, where the run's message has not said it."""
     if status.error_message:
         return "" if status.error_message in message else status.error_message
-    return "" if reason is None else tr(WHY_STOPPED[reason])
+    return "" if reason is None else tr(ui.WHY_STOPPED[reason])
 
 
 def _ranking(run: StoredRun) -> Table:
     most = max((row.round_number for row in run.rounds), default=0)
     rounds = [tr("Round {number}", number=number) for number in range(1, most + 1)]
-    table = plain_table("#", "Team", "Best", *rounds, right={"#", "Best", *rounds})
+    cells = []
     for entry in run.leaderboard:
-        scores: dict[int, Any] = {
-            row.round_number: score_text(row.score) for row in run.rounds if row.team_id == entry.team_id
-        }
-        cells = [scores.get(number, "") for number in range(1, most + 1)]
-        best = score_text(entry.best_score) if entry.rank else "–"
-        table.add_row(str(entry.rank or "–"), Text(plain(entry.team_name)), best, *cells)
-    return table
+        scores = {row.round_number: ui.score_text(row.score) for row in run.rounds if row.team_id == entry.team_id}
+        best = ui.score_text(entry.best_score) if entry.rank else "–"
+        by_round = [scores.get(number, "") for number in range(1, most + 1)]
+        cells.append((str(entry.rank or "–"), entry.team_name, best, *by_round))
+    return ui.plain_table("#", "Team", "Best", *rounds, rows=cells, right={"#", "Best", *rounds})
 
 
 def _advise(run: StoredRun) -> None:
     thread = run.execution.thread_id
     match run.status:
         case "running":
-            say("A process works on it.")
+            ui.say("A process works on it.")
         case "interrupted":
-            advise(f"contend resume {thread}")
+            ui.advise(f"contend resume {thread}")
         case "failed":
-            advise("contend doctor")
+            ui.advise("contend doctor")
         case _:
-            advise(f"contend report {thread}")
+            ui.advise(f"contend report {thread}")
 
 
 def _report(name: str, kind: "ReportFormat") -> bytes:

@@ -12,9 +12,8 @@ from langgraph.types import Command
 from contend.contest.state import ContestState, ContestUpdate, ContestView, TeamOutcome
 from contend.errors import BudgetExhausted, ContendError, InputError
 from contend.langgraph_compat import cause
-from contend.learning.graph import build_learn_graph
+from contend.learning.graph import LearningState, LearnInput, LearnOutput, build_learn_graph
 from contend.learning.reflector import PlayedRound
-from contend.learning.state import LearningState, LearnInput, LearnOutput
 from contend.llm import role_profile
 from contend.models.events import Learned, TeamDone, TeamStarted
 from contend.models.options import ResolvedOptions, TeamConfig

@@ -1,107 +1,187 @@
-"""What a person does to a playbook: add, edit, remove, restore, import. Each change is a version of its own.
+"""What a person does to a playbook: add, edit, remove, restore, import, export. Each change is a version of its own.
 
 The command line and the HTTP API both change playbooks through here, so that the same holds for a lesson whoever sends
 it: what it may contain, what becomes of its votes, how the history names the change.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+import asyncio
+import json
+import re
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count, groupby
+from typing import Any, Literal, NamedTuple
 from uuid import uuid4
 
 from contend.errors import InputError, UnknownLesson
-from contend.learning.exchange import read_bullets
-from contend.learning.nearness import Nearness
+from contend.learning.meaning import Nearness
 from contend.learning.screening import Sources, refusal
-from contend.models.playbook import Bullet, CurationResult, DeltaContextItem, Playbook, Skipped, Trial
-from contend.models.record import utc_now
+from contend.models.playbook import GENERAL, Bullet, CurationResult, DeltaContextItem, Playbook, Skipped, Trial
+from contend.models.record import Record, utc_now
 from contend.settings import checked
 from contend.stores.playbooks import Change, Curated, PlaybookStore
 
+Format = Literal["json", "ace", "markdown"]
 
-class HandChange(NamedTuple):
-    """A person's change, and how the history names it."""
-
-    change: Change
-    reason: str
-
-
-async def apply_by_hand(
-    store: PlaybookStore, dataset: str, by_hand: HandChange, *, base_version: int | None = None
-) -> CurationResult:
-    """Save the change as a version of its own; one that changes nothing makes none.
-
-    Raises:
-        UnknownLesson: the lesson to change is not in the newest version.
-        PlaybookChanged: another version than `base_version` is the newest.
-        StoreError: the playbook cannot be read or written.
-    """
-    return await store.apply(dataset, str(uuid4()), by_hand.change, reason=by_hand.reason, base_version=base_version)
+_ACE = re.compile(r"\[[\w-]+\]\s*helpful=(?P<helpful>\d+)\s+harmful=(?P<harmful>\d+)\s*::\s*(?P<content>.+)")
+_LINES = {"ace": "[{0.id}] helpful={0.helpful} harmful={0.harmful} :: {0.lesson}", "markdown": "- {0.lesson}"}
+_HEADING = re.compile(r"#{1,6}\s+(.+)")
+_ITEM = re.compile(r"\s*(?:[-*+]\s+|\d{1,3}[.)]\s+|[・•]\s*)(?P<content>\S.*)")
+_FIELDS = frozenset(Bullet.model_fields)
 
 
-def add(values: Mapping[str, object]) -> HandChange:
-    """Add a lesson of a person's own: `content`, and `section`, `example`, `always` where a person gives them.
+class BulletFile(NamedTuple):
+    """The bullets of a file, and the lines and fields in it that were left out."""
 
-    It is active at once.
-
-    Raises:
-        InputError: it is empty, or holds what no lesson may hold.
-    """
-    return HandChange(_addition([_checked_values(values)]), "added by hand")
-
-
-def edit(bullet_id: str, changes: Mapping[str, object]) -> HandChange:
-    """Change a bullet's fields. Other words for the same keep its votes; another meaning begins without any.
-
-    Raises:
-        InputError: the new words are empty, or hold what no lesson may hold.
-    """
-    _checked_values({"content": "a lesson", **changes})
-
-    def change(playbook: Playbook) -> Curated:
-        old = _bullet_of(playbook, bullet_id)
-        new = Bullet.model_validate({**old.model_dump(), **changes, "updated_at": utc_now(), "removal_reason": ""})
-        if not Nearness([]).same(new.content, old.content):
-            votes = {"helpful": 0, "harmful": 0, "helpful_runs": [], "trial": {}}
-            new = Bullet.model_validate({**new.model_dump(), **votes, "searchable_text": new.content})
-        by_id = {bullet.id: bullet for bullet in playbook.bullets} | {old.id: new}
-        return Curated([*by_id.values()], [_item("UPDATE", new)], [], {}, "1 edited")
-
-    return HandChange(change, "edited by hand")
-
-
-def remove(bullet_ids: Sequence[str]) -> HandChange:
-    """Remove bullets; the history keeps them, and `restore` brings them back."""
-
-    def change(playbook: Playbook) -> Curated:
-        outgoing = [_bullet_of(playbook, bullet_id) for bullet_id in bullet_ids]
-        bullets = [bullet for bullet in playbook.bullets if bullet not in outgoing]
-        return Curated(bullets, [_item("DELETE", bullet) for bullet in outgoing], [], {}, f"{len(outgoing)} removed")
-
-    return HandChange(change, "removed by hand")
-
-
-def restore(bullet: Bullet) -> HandChange:
-    """Bring back a bullet that is gone, with its helpful votes; what spoke against it no longer counts."""
-    back = bullet.model_copy(update={"harmful": 0, "trial": Trial(), "removal_reason": ""})
-    return HandChange(_addition([back]), "restored by hand")
-
-
-class FileImport(NamedTuple):
-    """The lessons of a file as one change, and the lines and fields that are none."""
-
-    by_hand: HandChange
+    bullets: list[Bullet]
     left_out: list[str]
 
 
-def import_file(text: str, *, name: str) -> FileImport:
-    """All lessons of a file, or none; `name` is the file's.
+def read_bullets(text: str, *, name: str) -> BulletFile:
+    """The bullets of a file in any of the formats; what a bullet lacks beside its content is completed.
 
     Raises:
-        InputError: it cannot be read, or a lesson holds what none may hold.
+        InputError: a bullet cannot be read, or there is none; `name` is the file's.
     """
-    file = read_bullets(text, name=name)
-    bullets = [_screened(bullet) for bullet in file.bullets]
-    return FileImport(HandChange(_addition(bullets), f"imported from {name}"), file.left_out)
+    items, left_out = _items(text, name)
+    bullets = [checked(Bullet, item, f"{name}: lesson {number}") for number, item in enumerate(items, start=1)]
+    if not bullets:
+        raise InputError(f"{name}: holds no lessons: give a Markdown list (`- LESSON`), JSON or ACE's text")
+    return BulletFile(bullets, left_out)
+
+
+def written(playbook: Playbook, kind: Format) -> str:
+    """The playbook as text that `read_bullets` reads; ACE's text and Markdown hold what people read."""
+    if kind == "json":
+        return playbook.model_dump_json(indent=1, exclude_computed_fields=True) + "\n"
+    title = [] if kind == "ace" else [f"# Playbook {playbook.dataset}\n"]
+    by_section = sorted(playbook.bullets, key=lambda bullet: bullet.section)
+    parts = [
+        "\n".join([f"## {section}", *map(_LINES[kind].format, bullets)]) + "\n"
+        for section, bullets in groupby(by_section, key=lambda bullet: bullet.section)
+    ]
+    return "\n".join([*title, *parts])
+
+
+def _items(text: str, name: str) -> tuple[list[Any], list[str]]:
+    """What stands for a bullet each, and what stands for none."""
+    if not text.lstrip().startswith(("{", "[{", '["')):
+        return _of_lines(text)
+    try:
+        return _of_json(json.loads(text))
+    except ValueError as error:
+        if text.lstrip().startswith("["):  # ACE's lines begin with an id in brackets
+            return _of_lines(text)
+        raise InputError(f"{name}: not JSON: {error}: mend it and import again") from error
+
+
+def _of_json(value: Any) -> tuple[list[Any], list[str]]:  # noqa: ANN401 - whatever the file holds
+    """The bullets of our own playbook, of a bare list, or of a mapping by id as ACE's tools write it."""
+    bullets = value.get("bullets", []) if isinstance(value, dict) else value
+    items = [*bullets.values()] if isinstance(bullets, dict) else bullets if isinstance(bullets, list) else []
+    fields = {key for item in items if isinstance(item, Mapping) for key in item}
+    return [_completed(item) for item in items], sorted(fields - _FIELDS - Bullet.model_computed_fields.keys())
+
+
+def _completed(item: object) -> object:
+    if isinstance(item, str):
+        return {"content": item}
+    if not isinstance(item, Mapping):
+        return item
+    values = {key: value for key, value in item.items() if key in _FIELDS and value is not None}
+    defaults = {"section": GENERAL, "searchable_text": item.get("content"), "status": "active"}
+    return values if "id" not in values else {**defaults, **values}
+
+
+def _of_lines(text: str) -> tuple[list[Any], list[str]]:
+    section = GENERAL
+    items: list[Any] = []
+    left_out: list[str] = []
+    for line in text.splitlines():
+        if heading := _HEADING.match(line):
+            section = heading[1].strip()[:64]
+        elif match := _ACE.match(line.strip()) or _ITEM.match(line):
+            items.append({**match.groupdict(), "section": section})
+        elif line.strip():
+            left_out.append(line.strip())
+    return items, left_out
+
+
+class ImportResult(Record):
+    """What an import did. `left_out`: lines and fields that are no lesson."""
+
+    result: CurationResult
+    left_out: list[str]
+
+
+@dataclass(frozen=True)
+class PlaybookEditor:
+    """A person's changes of a dataset's playbook, each a version of its own; one that changes nothing makes none.
+
+    Where `base_version` is given, nothing is changed unless it is the newest. All raise PlaybookChanged where it is
+    not, UnknownLesson where the lesson to change is not in the newest version, and StoreError.
+    """
+
+    store: PlaybookStore
+    dataset: str
+    base_version: int | None = None
+
+    async def add(self, values: Mapping[str, object]) -> CurationResult:
+        """Add a lesson: `content`, and `section`, `example`, `always` where a person gives them. It is active at once.
+
+        Raises:
+            InputError: it is empty, or holds what no lesson may hold.
+        """
+        return await self._save(_addition([_checked_values(values)]), "added by hand")
+
+    async def edit(self, bullet_id: str, changes: Mapping[str, object]) -> CurationResult:
+        """Change a bullet's fields. Other words for the same keep its votes; another meaning begins without any.
+
+        Raises:
+            InputError: the new words are empty, or hold what no lesson may hold.
+        """
+        _checked_values({"content": "a lesson", **changes})
+
+        def change(playbook: Playbook) -> Curated:
+            old = _bullet_of(playbook, bullet_id)
+            new = Bullet.model_validate({**old.model_dump(), **changes, "updated_at": utc_now(), "removal_reason": ""})
+            if not Nearness([]).same(new.content, old.content):
+                votes = {"helpful": 0, "harmful": 0, "helpful_runs": [], "trial": {}}
+                new = Bullet.model_validate({**new.model_dump(), **votes, "searchable_text": new.content})
+            bullets = [new if bullet.id == old.id else bullet for bullet in playbook.bullets]
+            return Curated(bullets, [_item("UPDATE", new)], [], {}, "1 edited")
+
+        return await self._save(change, "edited by hand")
+
+    async def remove(self, bullet_ids: Sequence[str]) -> CurationResult:
+        """Remove bullets; the history keeps them, and `restore` brings them back."""
+
+        def change(playbook: Playbook) -> Curated:
+            outgoing = [_bullet_of(playbook, bullet_id) for bullet_id in bullet_ids]
+            bullets = [bullet for bullet in playbook.bullets if bullet not in outgoing]
+            items = [_item("DELETE", bullet) for bullet in outgoing]
+            return Curated(bullets, items, [], {}, f"{len(outgoing)} removed")
+
+        return await self._save(change, "removed by hand")
+
+    async def restore(self, bullet: Bullet) -> CurationResult:
+        """Bring back a bullet that is gone, with its helpful votes; what spoke against it no longer counts."""
+        back = bullet.model_copy(update={"harmful": 0, "trial": Trial(), "removal_reason": ""})
+        return await self._save(_addition([back]), "restored by hand")
+
+    async def import_file(self, text: str, *, name: str) -> ImportResult:
+        """Add all lessons of a file, or none; `name` is the file's. What stands there already is skipped.
+
+        Raises:
+            InputError: it cannot be read, or a lesson holds what none may hold.
+        """
+        file = await asyncio.to_thread(read_bullets, text, name=name)
+        bullets = [_screened(bullet) for bullet in file.bullets]
+        result = await self._save(_addition(bullets), f"imported from {name}")
+        return ImportResult(result=result, left_out=file.left_out)
+
+    async def _save(self, change: Change, reason: str) -> CurationResult:
+        return await self.store.apply(self.dataset, str(uuid4()), change, reason=reason, base_version=self.base_version)
 
 
 def _addition(bullets: Sequence[Bullet]) -> Change:
@@ -117,8 +197,7 @@ def _addition(bullets: Sequence[Bullet]) -> Change:
                 skipped.append(Skipped(bullet_id=ids[bullet.content], reason="stands in the playbook already"))
                 continue
             new = bullet if bullet.id not in by_id else bullet.model_copy(update={"id": _free(bullet.id, by_id)})
-            by_id[new.id] = new
-            ids[new.content] = new.id
+            by_id[new.id], ids[new.content] = new, new.id
             items.append(_item("ADD", new))
         return Curated([*by_id.values()], items, skipped, {}, f"{len(items)} added")
 
@@ -145,12 +224,9 @@ def _bullet_of(playbook: Playbook, bullet_id: str) -> Bullet:
     )
 
 
-def _free(bullet_id: str, by_id: dict[str, Bullet]) -> str:
-    numbers = (f"{bullet_id[:58]}-{number}" for number in range(2, len(by_id) + 3))
-    return next(name for name in numbers if name not in by_id)
+def _free(bullet_id: str, by_id: Container[str]) -> str:
+    return next(name for number in count(2) if (name := f"{bullet_id[:58]}-{number}") not in by_id)
 
 
-def _item(operation: str, bullet: Bullet) -> DeltaContextItem:
-    return DeltaContextItem.model_validate(
-        {"operation": operation, "bullet_id": bullet.id, "section": bullet.section, "content": bullet.content}
-    )
+def _item(operation: Literal["ADD", "UPDATE", "DELETE"], bullet: Bullet) -> DeltaContextItem:
+    return DeltaContextItem(operation=operation, bullet_id=bullet.id, section=bullet.section, content=bullet.content)

@@ -1,18 +1,21 @@
-"""The curator: turns lessons into operations on a dataset's playbook, and carries them out."""
+"""The curator: turns lessons into operations on a dataset's playbook, in its sections, and carries them out."""
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 from uuid import uuid4
 
-from contend.errors import ModelError
-from contend.learning.meaning import contradicts
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from contend.errors import InputError, ModelError
+from contend.learning.meaning import Nearness, contradicts
 from contend.learning.merging import MergeRules, merged
-from contend.learning.nearness import Nearness
 from contend.learning.screening import Sources
-from contend.learning.sections import SectionFile
 from contend.llm import Model, Scope
 from contend.models.playbook import (
     MOST_LESSON_PAIRS,
@@ -29,14 +32,55 @@ from contend.models.playbook import (
     ReflectionResult,
     Skipped,
 )
-from contend.models.record import Language
+from contend.models.record import Identifier, Language
+from contend.models.replies import Reply
 from contend.models.task import CallUsage
 from contend.prompts import UserPromptBuilder
 from contend.prompts.judging import CuratorPrompt, LessonPair, SameLessonsPrompt, nearest
+from contend.prompts.values import PromptValues
 from contend.retrieval import Embedder
-from contend.settings.files import resource
+from contend.settings.files import first_fault, resource
 from contend.stores.playbooks import Curated, PlaybookStore
 from contend.text import estimate_tokens, shorten
+
+_Reply = TypeVar("_Reply", bound=Reply)
+_FILE: TypeAdapter[dict[Identifier, list[PlaybookSection]]] = TypeAdapter(dict[Identifier, list[PlaybookSection]])
+
+
+@dataclass(frozen=True)
+class SectionFile:
+    """A YAML file: for each dataset a list of `name` and `description`."""
+
+    path: Path
+
+    def of(self, dataset: str) -> list[PlaybookSection]:
+        """The dataset's sections; none where the file or the dataset is missing. Blocks.
+
+        Raises:
+            InputError: the file is malformed.
+        """
+        return self._read().get(dataset, [])
+
+    def _read(self) -> dict[str, list[PlaybookSection]]:
+        try:
+            sections = _FILE.validate_python(yaml.safe_load(self.path.read_text("utf-8")) or {})
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise self._malformed(error.strerror or str(error)) from error
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise self._malformed(f"not YAML: {' '.join(str(error).split())}") from error
+        except ValidationError as error:
+            raise self._malformed(first_fault(error)) from error
+        for dataset, own in sections.items():
+            for name, times in Counter(section.name for section in own).items():
+                if times > 1:
+                    raise self._malformed(f"{dataset}: section {name!r} stands there twice")
+        return sections
+
+    def _malformed(self, why: str) -> InputError:
+        return InputError(f"{self.path}: {why}: write `dataset:` with a list of `name` and `description`, or remove it")
+
 
 _IDS = re.compile(r"[\w-]+")
 _ASKED_EACH = 3
@@ -111,20 +155,19 @@ class CuratorAgent:
         """
         playbook = await self.playbook_store.load(dataset)
         sections = await asyncio.to_thread(self.sections.of, dataset)
-        scope = Scope(execution_id, "curator", language)
-        items, faults, usage = await self._ask(reflection.insights, playbook, sections, scope)
+        calls = _Calls(self.llm, Scope(execution_id, "curator", language))
+        items = await self._operations(reflection.insights, playbook, sections, calls)
         nearness = await asyncio.to_thread(Nearness, playbook.bullets, self.embedder)
-        items, more_faults, calls = await self._compared(items, nearness, scope)
+        items = await self._with_readings(items, nearness, calls)
         texts = await asyncio.to_thread(Sources, sources, marks_of=[theme])
         rules = MergeRules(execution_id, self.embedder, sections, texts, approved=approved)
         outcome = await asyncio.to_thread(merged, playbook, items, reflection, rules)
-        refusals = [Skipped(bullet_id=None, reason=why) for why in [*faults, *more_faults]]
         # An ADD gets its id when it is carried out.
         delta = [
             item.model_copy(update={"bullet_id": None}) if item.operation == "ADD" else item
             for item in outcome.delta_items
         ]
-        return Proposal(delta, [*refusals, *outcome.skipped], [*usage, *calls], outcome.bullets)
+        return Proposal(delta, [*calls.refusals, *outcome.skipped], calls.usage, outcome.bullets)
 
     async def apply(
         self,
@@ -157,47 +200,61 @@ class CuratorAgent:
 
         return await self.playbook_store.apply(dataset, execution_id, change, reason="learned from a run")
 
-    async def _ask(
-        self, insights: Sequence[Insight], playbook: Playbook, sections: Sequence[PlaybookSection], scope: Scope
-    ) -> tuple[list[DeltaContextItem], list[str], list[CallUsage]]:
-        """Operations, why there are no others, and the call."""
+    async def _operations(
+        self, insights: Sequence[Insight], playbook: Playbook, sections: Sequence[PlaybookSection], calls: "_Calls"
+    ) -> list[DeltaContextItem]:
         if not insights:
-            return [], [], []
+            return []
         without = self.prompt_builder.build_curator_prompt(playbook.dataset, insights, [], sections)
         bullets = nearest(playbook.bullets, insights, tokens=self.prompt_tokens - estimate_tokens(without))
         prompt = CuratorPrompt.of(playbook.dataset, insights, bullets, sections)
-        try:
-            answer = await self.llm.structured(prompt, CurationReply, scope=scope)
-        except ModelError as error:
-            return [], [f"the curator gave no operations: {error}"], []
-        items = [DeltaContextItem(**operation.model_dump()) for operation in answer.value.operations]
-        return items, answer.value.unreadable, [answer.usage]
+        reply = await calls.ask(prompt, CurationReply, "the curator gave no operations: {error}")
+        if reply is None:
+            return []
+        calls.refuse(*reply.unreadable)
+        return [DeltaContextItem(**operation.model_dump()) for operation in reply.operations]
 
-    async def _compared(
-        self, items: list[DeltaContextItem], nearness: Nearness, scope: Scope
-    ) -> tuple[list[DeltaContextItem], list[str], list[CallUsage]]:
+    async def _with_readings(
+        self, items: list[DeltaContextItem], nearness: Nearness, calls: "_Calls"
+    ) -> list[DeltaContextItem]:
         """The items with what a model says of each beside the bullets near to it, in both directions."""
         pairs = await asyncio.to_thread(_pairs_to_ask, items, nearness)
         if not pairs:
-            return items, [], []
-        prompt = SameLessonsPrompt(
-            pairs=[
-                LessonPair(number=number, first=items[place].content or "", second=bullet.content)
-                for number, (place, bullet) in enumerate(pairs, start=1)
-            ]
-        )
-        try:
-            answer = await self.llm.structured(prompt, LessonPairsReply, scope=scope)
-        except ModelError as error:
-            why = f"nobody said which lessons are the same ({error}): those that code is not sure of are kept apart"
-            return items, [shorten(why, 400)], []
+            return items
+        shown = [
+            LessonPair(number=number, first=items[place].content or "", second=bullet.content)
+            for number, (place, bullet) in enumerate(pairs, start=1)
+        ]
+        failure = "nobody said which lessons are the same ({error}): those that code is not sure of are kept apart"
+        reply = await calls.ask(SameLessonsPrompt(pairs=shown), LessonPairsReply, failure)
         readings: list[dict[str, Likeness]] = [{} for _ in items]
-        for reply in answer.value.pairs:
-            if reply.number <= len(pairs):
-                place, bullet = pairs[reply.number - 1]
-                readings[place][bullet.id] = _reading(reply)
-        items = [item.model_copy(update={"readings": each}) for item, each in zip(items, readings, strict=True)]
-        return items, [], [answer.usage]
+        for each in reply.pairs if reply else []:
+            if each.number <= len(pairs):
+                place, bullet = pairs[each.number - 1]
+                readings[place][bullet.id] = _reading(each)
+        return [item.model_copy(update={"readings": each}) for item, each in zip(items, readings, strict=True)]
+
+
+@dataclass
+class _Calls:
+    """The calls of a proposal: their usage, and what was refused. Where the model fails, work goes on without."""
+
+    llm: Model
+    scope: Scope
+    usage: list[CallUsage] = field(default_factory=list)
+    refusals: list[Skipped] = field(default_factory=list)
+
+    async def ask(self, prompt: PromptValues, shape: type[_Reply], failure: str) -> _Reply | None:
+        try:
+            answer = await self.llm.structured(prompt, shape, scope=self.scope)
+        except ModelError as error:
+            self.refuse(shorten(failure.format(error=error), 400))
+            return None
+        self.usage.append(answer.usage)
+        return answer.value
+
+    def refuse(self, *reasons: str) -> None:
+        self.refusals += [Skipped(bullet_id=None, reason=reason) for reason in reasons]
 
 
 def _pairs_to_ask(items: Sequence[DeltaContextItem], nearness: Nearness) -> list[tuple[int, Bullet]]:

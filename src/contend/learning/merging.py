@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Literal
 
-from contend.learning.meaning import contradicts
-from contend.learning.nearness import Nearest, Nearness
+from contend.learning.meaning import Nearest, Nearness, contradicts
 from contend.learning.screening import Sources, refusal
 from contend.models.playbook import (
     GENERAL,
@@ -54,10 +53,7 @@ class MergeRules:
 
 
 def merged(
-    playbook: Playbook,
-    items: Iterable[DeltaContextItem],
-    reflection: ReflectionResult,
-    rules: MergeRules,
+    playbook: Playbook, items: Iterable[DeltaContextItem], reflection: ReflectionResult, rules: MergeRules
 ) -> Curated:
     """The playbook after a curation, with every operation done, every one skipped and why.
 
@@ -122,13 +118,9 @@ class _Merge:
                 self._delete(item)
 
     def curated(self) -> Curated:
-        done = Counter(item.operation for item in self._done)
-        numbers = {
-            "added": done["ADD"],
-            "updated": done["UPDATE"],
-            "retired": done["DELETE"],
-            "votes counted": self._votes.total(),
-        }
+        done: Counter[str] = Counter(item.operation for item in self._done)
+        words = {"ADD": "added", "UPDATE": "updated", "DELETE": "retired"}
+        numbers = {**{word: done[operation] for operation, word in words.items()}, "votes counted": self._votes.total()}
         summary = ", ".join(f"{number} {what}" for what, number in numbers.items() if number) or "nothing changed"
         return Curated([*self._bullets.values()], self._done, self._skipped, dict(self._votes), summary)
 
@@ -154,7 +146,14 @@ class _Merge:
         elif content == bullet.content and _tidy(item.example) in {"", bullet.example}:
             self._skip(bullet.id, "this bullet says so already")
         else:
-            self._replace(item, bullet, content, near)
+            change = {
+                "content": content,
+                "example": _tidy(item.example) or bullet.example,
+                "always": item.always or bullet.always,
+                "searchable_text": _search_text(item, content),
+                "updated_at": utc_now(),
+            }
+            self._put("UPDATE", self._bullets[bullet.id].model_copy(update=change), item, near)
 
     def _delete(self, item: DeltaContextItem) -> None:
         bullet = None if item.bullet_id in self._retired else self._bullet_of(item)
@@ -188,20 +187,8 @@ class _Merge:
             return differs_from.id
         if item.conflicts_with in self._bullets:
             return item.conflicts_with
-        opposite = [key for key, each in item.readings.items() if each == "opposite" and key in self._bullets]
-        if opposite:
-            return opposite[0]
-        return near.bullet.id if near and near.likeness >= CLOSE else None
-
-    def _replace(self, item: DeltaContextItem, old: Bullet, content: str, near: Nearest | None) -> None:
-        change = {
-            "content": content,
-            "example": _tidy(item.example) or old.example,
-            "always": item.always or old.always,
-            "searchable_text": _search_text(item, content),
-            "updated_at": utc_now(),
-        }
-        self._put("UPDATE", self._bullets[old.id].model_copy(update=change), item, near)
+        close = near.bullet.id if near and near.likeness >= CLOSE else None
+        return next((key for key, each in item.readings.items() if each == "opposite" and key in self._bullets), close)
 
     def _drop(self, bullet: Bullet, reasoning: str) -> None:
         if len(self._gone) >= self._may_go:
@@ -219,10 +206,10 @@ class _Merge:
     ) -> None:
         self._bullets[bullet.id] = bullet
         self._nearness.put(bullet)
-        words = bullet.model_dump(include={"section", "content", "example", "always", "searchable_text"})
-        done = {"operation": operation, "bullet_id": bullet.id, "reasoning": _with_note(item.reasoning, near), **words}
-        conflicts = {"conflicts_with": bullet.conflicts_with if operation == "ADD" else None}
-        self._done.append(item.model_copy(update={**done, **conflicts}))
+        done = bullet.model_dump(include={"section", "content", "example", "always", "searchable_text"})
+        done |= {"operation": operation, "bullet_id": bullet.id, "reasoning": _with_note(item.reasoning, near)}
+        done["conflicts_with"] = bullet.conflicts_with if operation == "ADD" else None
+        self._done.append(item.model_copy(update=done))
 
     def _is_same(self, item: DeltaContextItem, content: str, near: Nearest) -> bool:
         """A model's word counts where polarity and figures agree; without one, code has to be sure."""

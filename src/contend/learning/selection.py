@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from contend.learning.meaning import vectors_of
 from contend.learning.merging import CHANCES
-from contend.learning.nearness import vectors_of
 from contend.models.playbook import Bullet, Playbook
 from contend.models.record import Identifier, Record
 from contend.retrieval import HybridIndex, default_embedder
