@@ -53,13 +53,15 @@ def add_node(
 def add_routes(
     graph: StateGraph[Any, Any, Any, Any], source: str, router: Callable[..., Any], ends: Sequence[str]
 ) -> None:
-    """Add the edges behind a node among which a router chooses.
+    """Add the edges behind a node, among which a router chooses by the graph's state.
 
-    For each graph that is built anew LangGraph reads a router's annotations for the type of its state, which takes a
-    third of building ours and tells what the node's type tells; a `partial`'s it does not read. It would have to take
-    the type from the node, or keep what it read.
+    For each graph that is built anew LangGraph reads a router's annotations for the type of what it is given, which
+    takes a third of building ours; a `partial`'s it does not read, and gives what a parent's node passed on besides. It
+    would have to take the type of the graph's state.
     """
+    name = router.__name__
     graph.add_conditional_edges(source, update_wrapper(partial(router), router), [*ends])
+    graph.branches[source][name] = graph.branches[source][name]._replace(input_schema=graph.state_schema)
 
 
 def cause(error: NodeError) -> BaseException:
