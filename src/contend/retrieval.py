@@ -65,9 +65,7 @@ class StaticEmbedder:
 
         vectors: Vectors = np.zeros((len(texts), self._words.shape[1]), dtype=np.float32)
         for place, text in enumerate(texts):
-            # One by one: for a handful of texts, a batch's threads cost more than they do.
-            tokens = self._tokenizer.encode(clean(text), add_special_tokens=False).ids
-            if tokens:
+            if tokens := self._tokens(clean(text)):
                 mean = self._words[tokens].mean(axis=0, dtype=np.float32)
                 vectors[place] = mean / (np.linalg.norm(mean) or 1.0)
         return vectors
@@ -76,11 +74,13 @@ class StaticEmbedder:
         """One row per word, the sum over its tokens: the more telling a word is, the longer its vector."""
         import numpy as np  # noqa: PLC0415 - see above
 
-        vectors: Vectors = np.zeros((len(words), self._words.shape[1]), dtype=np.float32)
-        for place, word in enumerate(words):
-            tokens = self._tokenizer.encode(word, add_special_tokens=False).ids
-            vectors[place] = self._words[tokens].sum(axis=0, dtype=np.float32)
-        return vectors
+        sums = [self._words[self._tokens(word)].sum(axis=0, dtype=np.float32) for word in words]
+        return np.array(sums, dtype=np.float32).reshape(len(words), self._words.shape[1])
+
+    def _tokens(self, text: str) -> list[int]:
+        # One by one: for a handful of texts, a batch's threads cost more than they do.
+        tokens: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        return tokens
 
 
 @lru_cache(maxsize=1)

@@ -184,7 +184,8 @@ def strength(claim: str, passages: tuple[PassageText, ...]) -> Strength:
     matches = [_meets(target, text) for text in texts]
     whole = float(target.shares @ np.maximum.reduce([each.max(axis=1) for each in matches]))
     share = (whole + max(float((target.shares @ _windows(each)).max()) for each in matches)) / 2
-    floor = _floor(max(text.terms for text in texts), japanese=japanese)
+    growth = _FLOOR_GROWTH * math.log(max(1, *(text.terms for text in texts)) / _FLOOR_TERMS)
+    floor = min(_HIGHEST_FLOOR, max(0.0, _FLOOR[japanese] + growth))
     by_sentence = [target.shares @ each for each in matches]
     place = max(range(len(texts)), key=lambda place: float(by_sentence[place].max()))
     sentence = texts[place].sentences[int(by_sentence[place].argmax())]
@@ -209,10 +210,6 @@ _FLOOR = {False: 0.38, True: 0.16}
 _FLOOR_GROWTH = 0.06
 _FLOOR_TERMS = 100
 _HIGHEST_FLOOR = 0.7
-
-
-def _floor(count: int, *, japanese: bool) -> float:
-    return min(_HIGHEST_FLOOR, max(0.0, _FLOOR[japanese] + _FLOOR_GROWTH * math.log(max(1, count) / _FLOOR_TERMS)))
 
 
 @lru_cache(maxsize=1024)

@@ -12,23 +12,9 @@ from typing import NamedTuple
 from contend.text import en, ja
 
 SCALES = {
-    "thousand": 10**3,
-    "million": 10**6,
-    "billion": 10**9,
-    "trillion": 10**12,
-    "k": 10**3,
-    "m": 10**6,
-    "b": 10**9,
-    "mn": 10**6,
-    "bn": 10**9,
-    "tn": 10**12,
-    "十": 10,
-    "百": 10**2,
-    "千": 10**3,
-    "万": 10**4,
-    "億": 10**8,
-    "兆": 10**12,
-}
+    "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "k": 10**3, "m": 10**6, "b": 10**9,
+    "mn": 10**6, "bn": 10**9, "tn": 10**12, "十": 10, "百": 10**2, "千": 10**3, "万": 10**4, "億": 10**8, "兆": 10**12,
+}  # fmt: skip
 """What a word or character after a number multiplies it by."""
 
 CURRENCIES: dict[str, str] = {
@@ -252,7 +238,8 @@ def _figure(match: re.Match[str], plain: str) -> Figure:
     ]
     value = sum((number * by for number, by in parts), start=Decimal(0)) * scale
     number, by = parts[-1]
-    measure, factor = _unit(match)
+    unit = UNITS.get((match["unit"] or "").lower(), ("", 1.0))
+    measure, factor = (CURRENCIES[match["currency"].lower()], 1.0) if match["currency"] else unit
     return Figure(
         text=match[0].strip(),
         number=number if len(parts) == 1 else value,
@@ -263,12 +250,6 @@ def _figure(match: re.Match[str], plain: str) -> Figure:
         about=bool(_ABOUT.search(plain[: match.start()])),
         negative=bool(match["sign"]),
     )
-
-
-def _unit(match: re.Match[str]) -> tuple[str, float]:
-    if match["currency"]:
-        return CURRENCIES[match["currency"].lower()], 1.0
-    return UNITS.get((match["unit"] or "").lower(), ("", 1.0))
 
 
 def _spelt(plain: str) -> Iterator[Figure]:

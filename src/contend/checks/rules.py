@@ -143,19 +143,16 @@ def name_missing(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]
     """
     if len(_same_language(claim, passages)) < len(passages):
         return
+    known = _MONTHS_AND_UNITS.union(*(_words_of(passage.whole) for passage in passages))
     for name in dict.fromkeys(NAME.findall(unicodedata.normalize("NFKC", claim.compared))):
         parts = [part for part in re.split(r"[^\w]+|'s\b", name.lower().removesuffix("'s").removesuffix("’s")) if part]
-        if terms(name) and not all(part in _MONTHS_AND_UNITS or _is_known(part, passages) for part in parts):
+        if terms(name) and not all(part in known or part.rstrip("s") in known for part in parts):
             texts = [unicodedata.normalize("NFKC", passage.whole) for passage in passages]
             if not any(name.lower() in text.lower() or _is_short_for(name, text) for text in texts):
                 yield name
 
 
 _MONTHS_AND_UNITS = frozenset(name.lower() for name in calendar.month_name if name) | UNITS.keys()
-
-
-def _is_known(part: str, passages: Sequence[PassageText]) -> bool:
-    return any(not _words_of(passage.whole).isdisjoint({part, part.rstrip("s")}) for passage in passages)
 
 
 @lru_cache(maxsize=1024)

@@ -4,7 +4,7 @@ In a near tie the team with the best score is compared with each one near it, in
 with the best team's: judged like any other, it is published if it is not worse.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, permutations
 from statistics import mean
@@ -274,7 +274,8 @@ class EditingNodes:
         for submission in others:
             own = {each.id: each for each in submission.passages}
             by_id |= {each: own[each] for each in cited_ids(submission.draft) if each in own and each not in by_id}
-        rest = sum(estimate_tokens(each.text) for each in await with_texts(self.services, _of_others(by_id.values())))
+        others_texts = [each for each in by_id.values() if urlsplit(each.url).scheme != "file"]
+        rest = sum(estimate_tokens(each.text) for each in await with_texts(self.services, others_texts))
         whole = await self._own_documents(state, options, submissions, tokens=tokens - rest)
         return await whole_passages(
             self.services, [*({each.id: each for each in whole} | by_id).values()], tokens=tokens
@@ -301,11 +302,6 @@ class EditingNodes:
             )
             for text, each in zip(ids, sections, strict=True)
         ]
-
-
-def _of_others(passages: Iterable[Passage]) -> list[Passage]:
-    """Those that are of no local document."""
-    return [each for each in passages if urlsplit(each.url).scheme != "file"]
 
 
 def is_worse(score: float | None, best: float | None, comparisons: Sequence[Comparison]) -> bool:

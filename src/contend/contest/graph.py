@@ -70,7 +70,10 @@ class OpeningNode:
     services: Services
 
     async def open_run(self, state: ContestState, runtime: Runtime[RunOptions]) -> ContestUpdate:
-        opening = await open_question(self.services, state, _request_of(state, runtime))
+        # What an entry point was asked with, also in a process that goes on; a graph called by itself has its context.
+        options = state.get("run_options")
+        request = runtime.context if options is None else RunOptions.model_validate(options)
+        opening = await open_question(self.services, state, request)
         execution_id, thread_id = identity(runtime)
         await self._enter(opening, execution_id, thread_id)
         return {
@@ -154,17 +157,12 @@ async def route_to_teams(state: ContestState) -> list[Send]:
     """All teams at the same time, each on its own clock."""
     keys = ("theme", "options", "execution_id", "sources_off", "earlier", "criteria")
     shared = {key: state.get(key) for key in keys}
+    holdout = state.get("withheld") or {"team_id": "", "bullets": []}
+    lessons = {holdout["team_id"]: [each for each in state["bullets"] if each["id"] not in holdout["bullets"]]}
     return [
-        Send("team", {**shared, "team": team, "bullets": _lessons_of(team["team_id"], state)})
+        Send("team", {**shared, "team": team, "bullets": lessons.get(team["team_id"], state["bullets"])})
         for team in state["teams"]
     ]
-
-
-def _lessons_of(team_id: str, state: ContestState) -> list[dict[str, Any]]:
-    """The run's lessons without those that this team goes without."""
-    holdout = state.get("withheld")
-    without = holdout["bullets"] if holdout and holdout["team_id"] == team_id else []
-    return [bullet for bullet in state["bullets"] if bullet["id"] not in without]
 
 
 def _earlier(state: ContestState) -> str:
@@ -176,12 +174,6 @@ def _earlier(state: ContestState) -> str:
     findings = [f"- {finding}" for finding in report.key_findings]
     text = "\n\n".join([report.theme, report.executive_summary, *findings])
     return shorten(without_marks(text), EARLIER_CHARACTERS)
-
-
-def _request_of(state: ContestState, runtime: Runtime[RunOptions]) -> RunOptions | None:
-    """What an entry point was asked with, also in a process that goes on; a graph called by itself has its context."""
-    options = state.get("run_options")
-    return runtime.context if options is None else RunOptions.model_validate(options)
 
 
 ContestGraph = StateGraph[ContestState, RunOptions, ContestInput, ContestOutput]

@@ -91,17 +91,10 @@ def words_of(run: str, wanted: frozenset[str]) -> list[tuple[bool, str]]:
     ]
 
 
-def _all_words(text: str) -> dict[str, str]:
-    """The terms of a passage, each with its word."""
-    return dict.fromkeys(terms(text), "") | _words(text)
-
-
-def _words(text: str) -> dict[str, str]:
-    words: dict[str, str] = {}
-    for word in _WORD.findall(normalized(text)):
-        for term in terms(word):
-            words.setdefault(term, word.lower())
-    return words
+def _words(text: str, *, every: bool = False) -> dict[str, str]:
+    """The terms of a text's words, each with the first of them; of `every` term there is."""
+    words = {term: word.lower() for word in reversed(_WORD.findall(normalized(text))) for term in terms(word)}
+    return dict.fromkeys(terms(text), "") | words if every else words
 
 
 @dataclass(frozen=True)
@@ -117,11 +110,11 @@ class _Corpus:
 
     @cached_property
     def own(self) -> list[dict[str, str]]:
-        return [_all_words(f"{unit.lead}\n{said_by(unit)}") for unit in self.units]
+        return [_words(f"{unit.lead}\n{said_by(unit)}", every=True) for unit in self.units]
 
     @cached_property
     def around(self) -> list[dict[str, str]]:
-        return [_all_words(f"{unit.source.title}\n{unit.source.heading}") for unit in self.units]
+        return [_words(f"{unit.source.title}\n{unit.source.heading}", every=True) for unit in self.units]
 
     @cached_property
     def counts(self) -> Counter[str]:

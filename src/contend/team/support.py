@@ -216,17 +216,13 @@ def _batches(claims: Sequence[CheckedClaim], tokens: int) -> Iterator[list[Check
     """As many claims a call as their passages, each shown once, leave room for."""
     batch: list[CheckedClaim] = []
     for each in claims:
-        if batch and (len(batch) == MOST_CITATIONS or _tokens_of([*batch, each]) > tokens):
+        texts = [*(one.whole for one in _passages_of([*batch, each])), *(one.text for one in [*batch, each])]
+        if batch and (len(batch) == MOST_CITATIONS or sum(map(estimate_tokens, texts)) > tokens):
             yield batch
             batch = []
         batch.append(each)
     if batch:
         yield batch
-
-
-def _tokens_of(claims: Sequence[CheckedClaim]) -> int:
-    texts = [*(each.whole for each in _passages_of(claims)), *(each.text for each in claims)]
-    return sum(map(estimate_tokens, texts))
 
 
 def _passages_of(claims: Sequence[CheckedClaim]) -> list[PassageText]:
