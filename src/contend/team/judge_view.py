@@ -32,7 +32,7 @@ from contend.text import (
     terms,
     without_item_mark,
     without_marks,
-)  # fmt: skip
+)
 
 _REFERENCES = tuple(f"## {words.headings.references}" for words in WORDS.values())
 
