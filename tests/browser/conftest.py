@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from fakes.browser import chromium
 from fakes.contests import LARGE_CONTEXT, write_workspace
@@ -48,19 +48,39 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
+@pytest.fixture(scope="module")
+def _tab(browser: Browser) -> Page:
+    """A window of one's own for each test would take more of the processor than most tests do."""
+    page = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-US").new_page()
+    page.set_default_timeout(180_000)
+    return page
+
+
 @pytest.fixture
-def page(browser: Browser, server: Server, endpoint: Vendors) -> Iterator[Page]:
-    """The page's first view. An error in its scripts, or a refusal by its own policy, fails the test."""
+def page(_tab: Page, server: Server, endpoint: Vendors) -> Iterator[Page]:
+    """The page's first view, in a tab that remembers nothing.
+
+    An error in its scripts, or a refusal by its own policy, fails the test.
+    """
     endpoint.heal()
     server.until_idle()
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-US")
-    page = context.new_page()
-    page.set_default_timeout(180_000)
     wrong: list[str] = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda message: wrong.append(message.text) if "Security Policy" in message.text else None)
-    page.goto(f"{server.url}/app/")
-    yield page
-    context.close()
+
+    def note_error(error: object) -> None:
+        wrong.append(str(error))
+
+    def note_refusal(message: ConsoleMessage) -> None:
+        wrong.extend([message.text] if "Security Policy" in message.text else [])
+
+    _tab.on("pageerror", note_error)
+    _tab.on("console", note_refusal)
+    _tab.goto(f"{server.url}/app/")
+    _tab.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
+    _tab.reload()
+    yield _tab
+    _tab.unroute_all()
+    _tab.goto("about:blank")
+    _tab.remove_listener("pageerror", note_error)
+    _tab.remove_listener("console", note_refusal)
     endpoint.heal()
     assert not wrong
