@@ -43,6 +43,8 @@ class UserPromptBuilder:
 
     `store` serves contexts that bring none. Unless `mark` is given, delimiters carry the execution's mark, or one
     drawn with the builder where no execution is named. Text from outside stands between such delimiters.
+
+    Each prompt raises PromptError where its template does not render.
     """
 
     def __init__(
@@ -76,20 +78,13 @@ class UserPromptBuilder:
         `earlier` is what the last report in this conversation said; `texts` false leaves out earlier reports and what
         judges said of them. Query, instructions, `earlier` and the latest feedback are always whole; only the query
         counts against `estimated_prompt_tokens`.
-
-        Raises:
-            PromptError: the template does not render.
         """
         rounds = finished(context.round_history, before=context.round_number)
         past = self._past(context, rounds, bullets, texts=texts)
         return self._filled(BriefPrompt, past, {"instructions": instructions, "earlier_report": earlier})
 
     def build_judgment_prompt(self, context: RoundPromptContext, *, instructions: str = "") -> str:
-        """What the round judge sees of a team: all its finished rounds, the ranking, and what the reader asks for.
-
-        Raises:
-            PromptError: the template does not render.
-        """
+        """What the round judge sees of a team: all its finished rounds, the ranking, and what the reader asks for."""
         past = self._past(context, finished(context.round_history))
         return self._filled(JudgmentPrompt, past, {"instructions": instructions})
 
@@ -101,19 +96,9 @@ class UserPromptBuilder:
         instructions: str = "",
         execution_id: str | None = None,
     ) -> str:
-        """What a metric's judge sees: query, instructions, submission, the plan's points; no names and no ranking.
-
-        Raises:
-            PromptError: the template does not render.
-        """
-        values = MetricPrompt(
-            user_query=context.user_query,
-            submission=context.submission,
-            points=[*points],
-            instructions=instructions,
-            metric="",
-            rubric="",
-        )
+        """What a metric's judge sees: query, instructions, submission, the plan's points; no names and no ranking."""
+        own = {"points": [*points], "instructions": instructions, "metric": "", "rubric": ""}
+        values = MetricPrompt.model_validate(context.model_dump() | own)
         return self._show(values, self._mark_for(execution_id))
 
     def build_reflector_prompt(
@@ -125,11 +110,7 @@ class UserPromptBuilder:
         bullets: Sequence[Bullet] = (),
         execution_id: str | None = None,
     ) -> str:
-        """What the reflector sees of a run; see `RoundReflectedOn` for what a round holds.
-
-        Raises:
-            PromptError: the template does not render.
-        """
+        """What the reflector sees of a run; see `RoundReflectedOn` for what a round holds."""
         values = ReflectorPrompt(
             dataset=dataset,
             theme=theme,
@@ -147,11 +128,7 @@ class UserPromptBuilder:
         *,
         execution_id: str | None = None,
     ) -> str:
-        """What the curator sees: all bullets where they fit the budget, else those nearest to the insights.
-
-        Raises:
-            PromptError: the template does not render.
-        """
+        """What the curator sees: all bullets where they fit the budget, else those nearest to the insights."""
         mark = self._mark_for(execution_id)
         without = self._show(CuratorPrompt.of(dataset, insights, [], sections), mark)
         room = self._config.estimated_prompt_tokens - estimate_tokens(without)
