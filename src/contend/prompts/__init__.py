@@ -12,10 +12,10 @@ from contend.models.playbook import Bullet, Insight, PlaybookSection
 from contend.models.record import Language
 from contend.models.round import (
     EvaluatorPromptContext,
+    LeaderboardEntry,
     RankingStore,
     RoundPromptConfig,
     RoundPromptContext,
-    RoundState,
 )
 from contend.prompts.judging import CuratorPrompt, MetricPrompt, ReflectorPrompt, RoundReflectedOn, ShownBullet, nearest
 from contend.prompts.library import PromptBuilderSettings, PromptLibrary, PromptRow, Rendered, local_now
@@ -80,12 +80,12 @@ class UserPromptBuilder:
         counts against `estimated_prompt_tokens`.
         """
         rounds = finished(context.round_history, before=context.round_number)
-        past = self._past(context, rounds, bullets, texts=texts)
+        past = Past(context, self._config, rounds, self._ranking(context), bullets, texts)
         return self._filled(BriefPrompt, past, {"instructions": instructions, "earlier_report": earlier})
 
     def build_judgment_prompt(self, context: RoundPromptContext, *, instructions: str = "") -> str:
         """What the round judge sees of a team: all its finished rounds, the ranking, and what the reader asks for."""
-        past = self._past(context, finished(context.round_history))
+        past = Past(context, self._config, finished(context.round_history), self._ranking(context))
         return self._filled(JudgmentPrompt, past, {"instructions": instructions})
 
     def build_evaluator_prompt(
@@ -135,17 +135,9 @@ class UserPromptBuilder:
         fitting = nearest(bullets, insights, tokens=room)
         return self._show(CuratorPrompt.of(dataset, insights, fitting, sections), mark)
 
-    def _past(
-        self,
-        context: RoundPromptContext,
-        rounds: Sequence[RoundState],
-        bullets: Sequence[Mapping[str, object]] = (),
-        *,
-        texts: bool = True,
-    ) -> Past:
+    def _ranking(self, context: RoundPromptContext) -> list[LeaderboardEntry] | None:
         store = context.store or self._store
-        ranking = None if store is None else store.leaderboard(context.execution_id)
-        return Past(context, self._config, rounds, ranking, bullets, texts)
+        return None if store is None else store.leaderboard(context.execution_id)
 
     def _filled(self, kind: type[JudgmentPrompt], past: Past, own: Mapping[str, str]) -> str:
         """The prompt with the worthiest pieces that fit its budgets; what is always shown may exceed them."""

@@ -28,17 +28,9 @@ _LAST_PORT = 65_535
 _NUMBER = re.compile(r"\d+|0x[0-9a-f]*", re.IGNORECASE)
 _GLOBAL_IPV6 = IPv6Network("2000::/3")
 _NAT64 = IPv6Network("64:ff9b::/96")
-_NOT_FOR_ALL = tuple(
-    map(
-        ip_network,
-        (
-            "192.0.0.0/24",  # protocol assignments, one cloud's metadata among them
-            "192.88.99.0/24",  # relays to 6to4
-            "168.63.129.16/32",  # a cloud's service for its own machines
-        ),
-    )
-)
-"""What counts as global and is not the public web."""
+_NOT_FOR_ALL = [ip_network(each) for each in ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32")]
+"""What counts as global and is not the public web: protocol assignments, one cloud's metadata among them; relays to
+6to4; a cloud's service for its own machines."""
 
 
 async def resolve(host: str, port: int) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from pydantic import ValidationError
 
@@ -90,20 +90,11 @@ _MOST_AUTHORS = 50
 _MOST_CATEGORIES = 20
 
 
-def as_found(
-    source: str,
-    *,
-    title: str,
-    text: str,
-    url: str,
-    published_date: str | None = None,
-    authors: Sequence[str] = (),
-    categories: Sequence[str] = (),
-    relevance_score: float | None = None,
-) -> Found | None:
+def as_found(source: str, *, title: str, text: str, url: str, **facts: Any) -> Found | None:  # noqa: ANN401 - as below
     """Cleaned and shortened to what fits; None without text or without a usable web address.
 
-    The passage keeps the text whole up to 20,000 characters; without a title the address stands for it.
+    The passage keeps the text whole up to 20,000 characters; without a title the address stands for it. `facts`: what
+    else a SearchResult has.
     """
     whole = clean(text).strip()
     address = clean(url).strip()
@@ -115,10 +106,9 @@ def as_found(
             summary=shorten(clean(whole, single_line=True), _SUMMARY_CHARACTERS),
             source=source,
             url=address,
-            published_date=published_date,
-            authors=_names(authors, _MOST_AUTHORS),
-            categories=_names(categories, _MOST_CATEGORIES),
-            relevance_score=relevance_score,
+            authors=_names(facts.pop("authors", ()), _MOST_AUTHORS),
+            categories=_names(facts.pop("categories", ()), _MOST_CATEGORIES),
+            **facts,
         )
     except ValidationError:
         return None
