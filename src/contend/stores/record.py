@@ -15,22 +15,9 @@ from contend.models.events import Event, KeptEvent
 from contend.models.record import utc_now
 from contend.models.round import EvaluationRow, ExitReason, LeaderboardEntry, RoundRow, RoundStatusRow, SubmissionRow
 from contend.models.task import CallUsage, ExecutionRow, RunStatus, RunUsage, TeamStatus
+from contend.stores import record_schema as tables
 from contend.stores.leaderboard import LiveLeaderboard
 from contend.stores.record_file import Job, RecordFile, RecordThread, Work
-from contend.stores.record_schema import (
-    EVENT,
-    EXECUTION,
-    LEADER_BOARD,
-    ROUND_HISTORY,
-    ROUND_STATUS,
-    TEAM_STATUS,
-    USAGE,
-    Rows,
-    Upsert,
-    delete_thread,
-    fetch,
-    set_pairwise,
-)
 
 _T = TypeVar("_T")
 _SET_STATUS = """
@@ -112,7 +99,7 @@ class RecordStore:
 
     async def start_execution(self, row: ExecutionRow) -> None:
         """Durable. Written again, it keeps its `created_at`."""
-        await self._write(EXECUTION, row.model_dump(), what=f"execution {row.execution_id}")
+        await self._write(tables.EXECUTION, row.model_dump(), what=f"execution {row.execution_id}")
 
     async def set_execution_status(
         self,
@@ -134,38 +121,38 @@ class RecordStore:
 
     async def save_team_status(self, execution_id: str, status: TeamStatus) -> None:
         row = {"execution_id": execution_id, **status.model_dump()}
-        self._queue(TEAM_STATUS, [row], what=f"the status of team {status.team_id}")
+        self._queue(tables.TEAM_STATUS, [row], what=f"the status of team {status.team_id}")
 
     async def save_submission(self, row: SubmissionRow) -> None:
         """Durable."""
-        await self._write(ROUND_HISTORY, row.model_dump(), what=f"the submission of {_round(row)}")
+        await self._write(tables.ROUND_HISTORY, row.model_dump(), what=f"the submission of {_round(row)}")
 
     async def save_evaluation(self, row: EvaluationRow) -> None:
         """Durable."""
-        await self._write(LEADER_BOARD, row.model_dump(), what=f"the evaluation of {_round(row)}")
+        await self._write(tables.LEADER_BOARD, row.model_dump(), what=f"the evaluation of {_round(row)}")
 
     async def save_round_status(self, row: RoundStatusRow) -> None:
-        self._queue(ROUND_STATUS, [row.model_dump()], what=f"the decision after {_round(row)}")
+        self._queue(tables.ROUND_STATUS, [row.model_dump()], what=f"the decision after {_round(row)}")
 
     async def save_usage(self, execution_id: str, team_id: str, round_number: int, calls: Sequence[CallUsage]) -> None:
         """Calls count once each, by `call_key`. Use team "" and round 0 for calls of no team."""
         of_round = {"execution_id": execution_id, "team_id": team_id, "round_number": round_number}
         rows = [{**of_round, **call.model_dump()} for call in calls]
-        self._queue(USAGE, rows, what=f"the usage of team {team_id!r}, round {round_number}")
+        self._queue(tables.USAGE, rows, what=f"the usage of team {team_id!r}, round {round_number}")
 
     def save_event(self, event: Event) -> None:
         """Told again, it stands where it first stood."""
         row = {"execution_id": event.execution_id, "event_key": event.key, "told": event.model_dump(mode="json")}
-        self._queue(EVENT, [row], what=f"an event of execution {event.execution_id}")
+        self._queue(tables.EVENT, [row], what=f"an event of execution {event.execution_id}")
 
     async def set_pairwise(self, execution_id: str, keys: Mapping[str, float]) -> None:
         """The ranking's second key by team id, higher first; teams left out lose theirs."""
-        work = partial(set_pairwise, execution_id, dict(keys))
+        work = partial(tables.set_pairwise, execution_id, dict(keys))
         self._thread.submit(Job(what="pairwise outcomes", work=work, writes=True, creates=True))
 
     async def delete_thread(self, thread_id: str) -> list[str]:
         """Durable. Removes all rows of the thread's executions and returns their ids."""
-        return await self._done(f"thread {thread_id}", partial(delete_thread, thread_id)) or []
+        return await self._done(f"thread {thread_id}", partial(tables.delete_thread, thread_id)) or []
 
     async def flush(self) -> None:
         """Durable: returns after the commit of all that was queued."""
@@ -273,19 +260,19 @@ class RecordStore:
 
     async def _rows(self, sql: str, *parameters: object) -> list[dict[str, Any]]:
         """Rows by column name; none where there is no file."""
-        work = partial(fetch, sql=sql, parameters=parameters)
+        work = partial(tables.fetch, sql=sql, parameters=parameters)
         return await self._done("what was asked", work, reads=True) or []
 
-    async def _write(self, table: Upsert, row: Mapping[str, Any], *, what: str) -> None:
+    async def _write(self, table: tables.Upsert, row: Mapping[str, Any], *, what: str) -> None:
         await self._done(what, self._of_table(table, [row], what), creates=True)
 
-    def _queue(self, table: Upsert, rows: Sequence[Mapping[str, Any]], *, what: str) -> None:
+    def _queue(self, table: tables.Upsert, rows: Sequence[Mapping[str, Any]], *, what: str) -> None:
         if rows:
             self._thread.submit(Job(what=what, work=self._of_table(table, rows, what), writes=True, creates=True))
 
-    def _of_table(self, table: Upsert, rows: Sequence[Mapping[str, Any]], what: str) -> Rows:
+    def _of_table(self, table: tables.Upsert, rows: Sequence[Mapping[str, Any]], what: str) -> tables.Rows:
         try:
-            return Rows(table, [table.values(row) for row in rows])
+            return tables.Rows(table, [table.values(row) for row in rows])
         except PydanticSerializationError as error:
             raise StoreError(f"record {self._path} did not take {what}, which is not JSON: {error}") from error
 

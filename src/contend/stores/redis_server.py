@@ -9,24 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
+from redis import exceptions
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.lock import Lock
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
-from redis.exceptions import (
-    AuthenticationError,
-    AuthorizationError,
-    BusyLoadingError,
-    ConnectionError,  # noqa: A004 - the library's name
-    LockNotOwnedError,
-    NoPermissionError,
-    OutOfMemoryError,
-    ReadOnlyError,
-    RedisError,
-    ResponseError,
-    TimeoutError,  # noqa: A004 - the library's name
-)
 from redisvl.exceptions import RedisVLError
 
 from contend.errors import CheckpointError, ThreadBusy
@@ -41,14 +29,14 @@ CHECK_SECONDS = 5.0
 _LONGEST_REASON = 200
 _REMEDIES: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
     (
-        (AuthenticationError, AuthorizationError),
+        (exceptions.AuthenticationError, exceptions.AuthorizationError),
         "refused the user name or password: mend CONTEND_REDIS_URL",
     ),
-    (ReadOnlyError, "is a read-only replica: give its primary's address in CONTEND_REDIS_URL"),
-    (OutOfMemoryError, "is out of memory: raise its maxmemory or free space"),
-    (BusyLoadingError, "is still loading its data: wait until it is ready"),
-    ((TimeoutError, asyncio.TimeoutError), "gives no answer: see that it runs and is not overloaded"),
-    ((ConnectionError, OSError), "cannot be reached: start it, or mend CONTEND_REDIS_URL"),
+    (exceptions.ReadOnlyError, "is a read-only replica: give its primary's address in CONTEND_REDIS_URL"),
+    (exceptions.OutOfMemoryError, "is out of memory: raise its maxmemory or free space"),
+    (exceptions.BusyLoadingError, "is still loading its data: wait until it is ready"),
+    ((exceptions.TimeoutError, asyncio.TimeoutError), "gives no answer: see that it runs and is not overloaded"),
+    ((exceptions.ConnectionError, OSError), "cannot be reached: start it, or mend CONTEND_REDIS_URL"),
 )
 _MODULES_MISSING = (
     "has no search and JSON modules, which the checkpoints need: use Redis 8 or Redis Stack, "
@@ -108,7 +96,7 @@ def redis_errors(address: str, then: str = "") -> Iterator[None]:
     """
     try:
         yield
-    except (RedisError, RedisVLError, OSError) as error:
+    except (exceptions.RedisError, RedisVLError, OSError) as error:
         raise CheckpointError(f"Redis at {address} {_reason(error)}{then}") from error
 
 
@@ -128,7 +116,7 @@ def _reason(error: BaseException) -> str:
 
 def is_away(error: CheckpointError) -> bool:
     """Whether the server gave no answer at all, so that asking once more would only take as long."""
-    return isinstance(_root(error.__cause__), (ConnectionError, OSError, TimeoutError))
+    return isinstance(_root(error.__cause__), (exceptions.ConnectionError, OSError, exceptions.TimeoutError))
 
 
 def _root(error: BaseException | None) -> BaseException | None:
@@ -167,11 +155,13 @@ async def _server_answers(client: Redis) -> tuple[list[Any], list[Any]]:
     return answers[:3], answers[3:]
 
 
-def _refuse(answer: object) -> None:
+def _refuse(answer: Any) -> None:  # noqa: ANN401 - an error or anything else
     # That an index is not there is the right answer.
-    fatal = (ReadOnlyError, OutOfMemoryError, NoPermissionError, ConnectionError)
     says_no = "unknown command" in str(answer) or str(answer).startswith("MISCONF")
-    if isinstance(answer, fatal) or (isinstance(answer, RedisError) and says_no):
+    fatal = isinstance(answer, exceptions.ReadOnlyError | exceptions.OutOfMemoryError | exceptions.NoPermissionError)
+    if fatal or isinstance(answer, exceptions.ConnectionError):
+        raise answer
+    if says_no and isinstance(answer, exceptions.RedisError):
         raise answer
 
 
@@ -248,7 +238,7 @@ async def is_redis_leased(settings: Settings, thread_id: str) -> bool:
     try:
         async with open_redis(settings, patient=False) as client:
             return bool(await client.exists(_key(thread_id)))
-    except (RedisError, OSError):
+    except (exceptions.RedisError, OSError):
         return False
 
 
@@ -264,7 +254,7 @@ class _RedisLease(Lease):
         while self.taken_by is None:
             await asyncio.sleep(_RENEWAL_SECONDS)
             # While the server is away nobody else can take the lease; the saver says that it is.
-            with suppress(RedisError, OSError):
+            with suppress(exceptions.RedisError, OSError):
                 await self._renew()
         if owner is not None:
             owner.cancel()
@@ -273,7 +263,7 @@ class _RedisLease(Lease):
         await self._note_loss()
         try:
             await self.lock.reacquire()
-        except LockNotOwnedError:
+        except exceptions.LockNotOwnedError:
             # Gone because the server lost it, or this process slept: it stays ours unless another took it.
             if not await self.lock.acquire(blocking=False, token=self.token):
                 self.taken_by = await _holder(self.client, self.lock)
@@ -289,9 +279,9 @@ class _RedisLease(Lease):
 
     async def let_go(self) -> None:
         # A lease that can't be let go of runs out.
-        with suppress(RedisError, OSError):
+        with suppress(exceptions.RedisError, OSError):
             async with asyncio.timeout(_LEAVING_SECONDS):
-                with suppress(ResponseError):
+                with suppress(exceptions.ResponseError):
                     await self._note_loss()
                 await self.lock.release()
 
