@@ -16,14 +16,12 @@ from contend.models.research import Found, SearchResult
 from contend.retrieval import Embedder, default_embedder
 from contend.sources.local_index import (
     CatalogueEntry,
+    IndexCache,
     IndexedFile,
     LocalFile,
     LocalIndex,
     PieceHit,
     index_file,
-    kept_files,
-    load_index,
-    save_index,
 )
 from contend.sources.readers import KINDS
 from contend.sources.readers.document import Unreadable
@@ -81,7 +79,7 @@ class LocalDocuments:
         validate_paths(paths)
         self.left_out: list[LeftOut] = []
         self._paths = list(paths)
-        self._cache = cache
+        self._cache_folder = cache
         self._given_embedder = embedder
         self._files: dict[LocalFile, IndexedFile | LeftOut] = {}
         self._index: LocalIndex | None = None
@@ -150,6 +148,10 @@ class LocalDocuments:
     def _embedder(self) -> Embedder:
         return self._given_embedder or default_embedder()
 
+    @cached_property
+    def _cache(self) -> IndexCache:
+        return IndexCache(self._cache_folder, self._embedder)
+
     def _refresh(self, progress: Progress) -> LocalIndex:
         if self._index is None or not self._is_fresh():
             now = time.monotonic()
@@ -166,10 +168,8 @@ class LocalDocuments:
         Raises:
             ReadingStopped: between two files nobody waited any more; what was read until then is kept.
         """
-        kept = load_index(self._cache, files, self._embedder) if self._cache and not self._files else None
-        before: Mapping[LocalFile, IndexedFile | LeftOut] = kept.files if kept else self._files
-        if not before and self._cache:
-            before = kept_files(self._cache, self._embedder)
+        kept = None if self._files else self._cache.load(files)
+        before: Mapping[LocalFile, IndexedFile | LeftOut] = kept.files if kept else self._files or self._cache.files()
         documents = {file: before[file] for file in files if file in before}
         new = [file for file in files if file not in documents]
         for count, file in enumerate(new, start=1):
@@ -186,8 +186,7 @@ class LocalDocuments:
     def _made(self, files: list[LocalFile], documents: Mapping[LocalFile, IndexedFile | LeftOut]) -> LocalIndex:
         """An index over what was read, which is kept."""
         index = LocalIndex.over(_readable(documents), self._embedder)
-        if self._cache:
-            save_index(self._cache, files, index)
+        self._cache.save(files, index)
         return index
 
 

@@ -269,74 +269,73 @@ def _position(name: str, text: str) -> int:
     return match.start() if match else -1
 
 
-def load_index(cache: Path, files: Iterable[LocalFile], embedder: Embedder) -> LocalIndex | None:
-    """What was kept of exactly these files, or None: a missing or damaged one is made again."""
-    place = _place(cache, files, embedder)
-    index = _load(place, embedder)
-    if index:
-        with suppress(OSError):
-            place.touch()  # those that nobody has used for longest are thrown away
-    return index
+@dataclass(frozen=True)
+class IndexCache:
+    """Indexes kept in a folder; without one, none is kept."""
+
+    folder: Path | None
+    embedder: Embedder
+
+    def load(self, files: Iterable[LocalFile]) -> LocalIndex | None:
+        """What was kept of exactly these files, or None: a missing or damaged one is made again."""
+        place = self.folder and self.folder / self._name(_digest(files))
+        index = self._read(place) if place else None
+        if place and index:
+            with suppress(OSError):
+                place.touch()  # those that nobody has used for longest are thrown away
+        return index
+
+    def files(self) -> dict[LocalFile, IndexedFile]:
+        """All files of all kept indexes: those that are unchanged need not be read for another one."""
+        places = self.folder.glob(self._name("*")) if self.folder else ()
+        indexes = [index for place in places if (index := self._read(place))]
+        return {file: each for index in indexes for file, each in index.files.items()}
+
+    def save(self, files: Iterable[LocalFile], index: LocalIndex) -> None:
+        """Keep the index over what could be read of the files; where that fails, it is made again next time."""
+        import numpy as np  # noqa: PLC0415 - see above
+
+        if self.folder is None:
+            return
+        rows = [
+            [str(at.path), at.modified_ns, at.size, each.title, each.pieces, each.note, each.published, each.tokens]
+            for at, each in index.files.items()
+        ]
+        words = np.frombuffer(json.dumps(rows).encode(), dtype=np.uint8)
+        arrays: dict[str, Any] = {"rows": words, **index.index.kept()}
+        temporary = self.folder / f".{uuid4().hex}.tmp"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with temporary.open("wb") as file:
+                np.savez(file, **arrays)
+            temporary.replace(self.folder / self._name(_digest(files)))
+            by_use = sorted(self.folder.glob("*.npz"), key=lambda each: each.stat().st_mtime_ns)
+            for each in by_use[:-_MOST_KEPT]:
+                each.unlink(missing_ok=True)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+
+    def _read(self, place: Path) -> LocalIndex | None:
+        import numpy as np  # noqa: PLC0415 - see above
+
+        try:
+            with place.open("rb") as file, np.load(file, allow_pickle=False) as content:
+                rows = json.loads(content["rows"].tobytes())
+                index = HybridIndex.of_kept(content, self.embedder)
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return None
+        files: dict[LocalFile, IndexedFile] = {}
+        bounds = pairwise([0, *accumulate(len(row[4]) for row in rows)])
+        for (path, modified_ns, size, title, pieces, *others), (begin, end) in zip(rows, bounds, strict=True):
+            key = LocalFile(Path(path), modified_ns, size)
+            own = [TextPiece(*piece) for piece in pieces]
+            files[key] = IndexedFile(key.path, title, own, index.vectors[begin:end], *others)
+        return LocalIndex(files, self.embedder, index)
+
+    def _name(self, digest: str) -> str:
+        return f"all-{FORMAT}-{type(self.embedder).__qualname__}-{digest}.npz"
 
 
-def kept_files(cache: Path, embedder: Embedder) -> dict[LocalFile, IndexedFile]:
-    """All files of all kept indexes: those that are unchanged need not be read for another one."""
-    files: dict[LocalFile, IndexedFile] = {}
-    for place in cache.glob(_NAME.format(embedder=type(embedder).__qualname__, digest="*")):
-        index = _load(place, embedder)
-        files |= index.files if index else {}
-    return files
-
-
-def save_index(cache: Path, files: Iterable[LocalFile], index: LocalIndex) -> None:
-    """Keep the index over what could be read of the files; where that fails, it is made again next time."""
-    import numpy as np  # noqa: PLC0415 - see above
-
-    rows = [
-        [str(file.path), file.modified_ns, file.size, each.title, each.pieces, each.note, each.published, each.tokens]
-        for file, each in index.files.items()
-    ]
-    words = np.frombuffer(json.dumps(rows).encode(), dtype=np.uint8)
-    arrays: dict[str, Any] = {"rows": words, **index.index.kept()}
-    temporary = cache / f".{uuid4().hex}.tmp"
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            np.savez(file, **arrays)
-        temporary.replace(_place(cache, files, index.embedder))
-        _forget_oldest(cache)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-
-
-def _load(place: Path, embedder: Embedder) -> LocalIndex | None:
-    import numpy as np  # noqa: PLC0415 - see above
-
-    try:
-        with place.open("rb") as file, np.load(file, allow_pickle=False) as content:
-            rows = json.loads(content["rows"].tobytes())
-            index = HybridIndex.of_kept(content, embedder)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        return None
-    files: dict[LocalFile, IndexedFile] = {}
-    bounds = pairwise([0, *accumulate(len(row[4]) for row in rows)])
-    for (path, modified_ns, size, title, pieces, *others), (begin, end) in zip(rows, bounds, strict=True):
-        key = LocalFile(Path(path), modified_ns, size)
-        own = [TextPiece(*piece) for piece in pieces]
-        files[key] = IndexedFile(key.path, title, own, index.vectors[begin:end], *others)
-    return LocalIndex(files, embedder, index)
-
-
-def _forget_oldest(cache: Path) -> None:
-    files = sorted(cache.glob("*.npz"), key=lambda each: each.stat().st_mtime_ns)
-    for each in files[:-_MOST_KEPT]:
-        each.unlink(missing_ok=True)
-
-
-_NAME = f"all-{FORMAT}-{{embedder}}-{{digest}}.npz"
-
-
-def _place(cache: Path, files: Iterable[LocalFile], embedder: Embedder) -> Path:
+def _digest(files: Iterable[LocalFile]) -> str:
     lines = "\0".join(f"{file.path}\0{file.modified_ns}\0{file.size}" for file in files)
-    digest = sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()
-    return cache / _NAME.format(embedder=type(embedder).__qualname__, digest=digest)
+    return sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()
