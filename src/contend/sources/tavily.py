@@ -12,15 +12,7 @@ from contend.errors import SourceError
 from contend.models.research import Found
 from contend.settings import service_address
 from contend.sources.source import AskedSource, item_found
-from contend.sources.throttle import (
-    TransientError,
-    certificates,
-    host_of,
-    http_client,
-    refuse_if_busy,
-    retry_rules,
-    why_unreachable,
-)
+from contend.sources.throttle import TransientError, host_of, http_client, refuse_if_busy, retry_rules, why_unreachable
 from contend.text import clean, shorten
 
 if TYPE_CHECKING:
@@ -77,7 +69,7 @@ class TavilySource(AskedSource):
         return None
 
     async def _ask(self, terms: str, limit: int) -> list[Found]:
-        await asyncio.to_thread(_load)
+        await asyncio.to_thread(import_module, "tavily")  # heavy
         ends_at = time.monotonic() + self._deadline
         rules = retry_rules(self._deadline, first_wait_seconds=self._retry_wait)
         async for attempt in AsyncRetrying(**rules):
@@ -85,12 +77,6 @@ class TavilySource(AskedSource):
                 items = await _search(self._base_url, self._key, terms, limit=limit, seconds=ends_at - time.monotonic())
         results = [isinstance(item, dict) and {**item, "text": item.get("content")} for item in items[:limit]]
         return self._usable([item_found("tavily", each) for each in results])
-
-
-def _load() -> None:
-    """What is slow to load, certificates too, off the event loop."""
-    import_module("tavily")
-    certificates()
 
 
 async def _search(base_url: str, api_key: str, query: str, *, limit: int, seconds: float) -> list[Any]:

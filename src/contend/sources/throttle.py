@@ -16,14 +16,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
 
-from tenacity import (
-    RetryCallState,
-    Retrying,
-    retry_if_exception_type,
-    stop_after_attempt,
-    stop_before_delay,
-    wait_exponential,
-)
+import tenacity
 
 from contend.errors import SourceError, is_passing, wanted_wait
 
@@ -117,6 +110,7 @@ async def http_client(address: str, seconds: float, **options: Any) -> "AsyncIte
     import httpx  # noqa: PLC0415 - heavy
 
     host = host_of(address)
+    await asyncio.to_thread(certificates)
     try:
         async with asyncio.timeout(seconds), httpx.AsyncClient(verify=certificates(), **options) as http:
             yield http
@@ -147,16 +141,16 @@ def retry_rules(seconds: float, *, first_wait_seconds: float) -> dict[str, Any]:
 
     Between them twice as long each time, and at least what the service asks for.
     """
-    doubling = wait_exponential(multiplier=first_wait_seconds)
+    doubling = tenacity.wait_exponential(multiplier=first_wait_seconds)
 
-    def wait(state: RetryCallState) -> float:
+    def wait(state: tenacity.RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
         after = error.after if isinstance(error, TransientError) else None
         return max(doubling(state), after or 0.0)
 
     return {
-        "retry": retry_if_exception_type(TransientError),
-        "stop": stop_after_attempt(_MOST_ATTEMPTS) | stop_before_delay(seconds),
+        "retry": tenacity.retry_if_exception_type(TransientError),
+        "stop": tenacity.stop_after_attempt(_MOST_ATTEMPTS) | tenacity.stop_before_delay(seconds),
         "wait": wait,
         "reraise": True,
     }
@@ -196,7 +190,7 @@ class Queue:
                 raise TransientError(self._failure)
             sleep(self._free_at - time.monotonic())
             ends_at = time.monotonic() + self._deadline
-            retrying = Retrying(sleep=sleep, **retry_rules(self._deadline, first_wait_seconds=self._interval))
+            retrying = tenacity.Retrying(sleep=sleep, **retry_rules(self._deadline, first_wait_seconds=self._interval))
             try:
                 result: T = retrying(self._attempt, attempt, ends_at)
             except TransientError as error:
