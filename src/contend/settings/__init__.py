@@ -15,7 +15,6 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
-    PrivateAttr,
     SecretStr,
     ValidationError,
     field_validator,
@@ -140,8 +139,8 @@ class Settings(BaseSettings):
     served_folders: Annotated[list[str], NoDecode, BeforeValidator(_parts)] = []
     """Folders whose documents a client of the Agent Server may name, beside those of the workspace."""
 
-    _base: Path = PrivateAttr()
-    _folder: Path = PrivateAttr()
+    _base: Path
+    _folder: Path
 
     def model_post_init(self, context: Any, /) -> None:  # noqa: ANN401, ARG002 - pydantic's
         """Folders are settled here: on an event loop nobody may ask for the working directory."""

@@ -12,14 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import (
-    WRITES_IDX_MAP,
-    BaseCheckpointSaver,
-    ChannelVersions,
-    Checkpoint,
-    CheckpointMetadata,
-    CheckpointTuple,
-)
+from langgraph.checkpoint import base
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -70,7 +63,7 @@ def checkpoint_file(folder: Path) -> Path:
 
 
 @asynccontextmanager
-async def open_checkpointer(settings: Settings) -> AsyncIterator[BaseCheckpointSaver[Any]]:
+async def open_checkpointer(settings: Settings) -> AsyncIterator[base.BaseCheckpointSaver[Any]]:
     """The saver that the settings name. `memory` is shared by the process and gone with it.
 
     Raises:
@@ -98,7 +91,7 @@ class SavedAt(NamedTuple):
     source: str
 
 
-class ManagedSaver(BaseCheckpointSaver[Any], ABC):
+class ManagedSaver(base.BaseCheckpointSaver[Any], ABC):
     """What the Agent Server asks of a saver beside LangGraph's own: runs rolled back, history shortened."""
 
     on_rollback: Callable[[Iterable[str]], None] | None = None
@@ -251,7 +244,7 @@ class ThreadedSqliteSaver(ManagedSaver, SqliteSaver):
             with suppress(sqlite3.OperationalError):  # it has the column
                 self.conn.execute("ALTER TABLE writes ADD COLUMN run_id TEXT")
 
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+    async def aget_tuple(self, config: RunnableConfig) -> base.CheckpointTuple | None:
         return await self._in_thread(self.get_tuple, config)
 
     async def alist(
@@ -261,7 +254,7 @@ class ThreadedSqliteSaver(ManagedSaver, SqliteSaver):
         filter: dict[str, Any] | None = None,  # noqa: A002 - LangGraph passes it by name
         before: RunnableConfig | None = None,
         limit: int | None = None,
-    ) -> AsyncIterator[CheckpointTuple]:
+    ) -> AsyncIterator[base.CheckpointTuple]:
         search = partial(self.list, config, filter=filter, before=before, limit=limit)
         for snapshot in await self._in_thread(lambda: list(search())):
             yield snapshot
@@ -269,9 +262,9 @@ class ThreadedSqliteSaver(ManagedSaver, SqliteSaver):
     async def aput(
         self,
         config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
+        checkpoint: base.Checkpoint,
+        metadata: base.CheckpointMetadata,
+        new_versions: base.ChannelVersions,
     ) -> RunnableConfig:
         if run_of(config, metadata) in self._deleted_runs:
             return config
@@ -291,9 +284,9 @@ class ThreadedSqliteSaver(ManagedSaver, SqliteSaver):
         self.put_writes(config, writes, task_id, task_path)
         at = config["configurable"]
         place = (str(at["thread_id"]), str(at["checkpoint_ns"]), str(at["checkpoint_id"]), task_id)
-        numbers = [WRITES_IDX_MAP.get(channel, number) for number, (channel, _) in enumerate(writes)] if run else []
+        indexes = (base.WRITES_IDX_MAP.get(channel, number) for number, (channel, _) in enumerate(writes) if run)
         with self.cursor() as cursor:
-            cursor.executemany(_TAG, [(run, *place, number) for number in numbers])
+            cursor.executemany(_TAG, [(run, *place, index) for index in indexes])
 
     async def adelete_thread(self, thread_id: str) -> None:
         await self._in_thread(self.delete_thread, thread_id)

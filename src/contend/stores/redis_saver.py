@@ -10,14 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Literal
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import (
-    WRITES_IDX_MAP,
-    ChannelVersions,
-    Checkpoint,
-    CheckpointMetadata,
-    CheckpointTuple,
-    get_checkpoint_id,
-)
+from langgraph.checkpoint import base
 from langgraph.checkpoint.redis.aio import AsyncRedisSaver
 from langgraph.checkpoint.redis.jsonplus_redis import JsonPlusRedisSerializer
 from langgraph.checkpoint.redis.key_registry import CheckpointKeyRegistry
@@ -95,7 +88,7 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
                     raise
                 await super().asetup()
 
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+    async def aget_tuple(self, config: RunnableConfig) -> base.CheckpointTuple | None:
         with self._errors_named(config):
             async with asyncio.timeout(OPERATION_SECONDS):
                 return await super().aget_tuple(config)
@@ -107,10 +100,10 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
         filter: dict[str, Any] | None = None,  # noqa: A002 - the library's name
         before: RunnableConfig | None = None,
         limit: int | None = None,
-    ) -> AsyncIterator[CheckpointTuple]:
+    ) -> AsyncIterator[base.CheckpointTuple]:
         # The library knows no `before`, and takes the namespace of the whole graph, "", for any.
         namespace = (config or {}).get("configurable", {}).get("checkpoint_ns")
-        end = get_checkpoint_id(before) if before else None
+        end = base.get_checkpoint_id(before) if before else None
         most = limit if namespace is None and end is None else None
         count = 0
         with self._errors_named(config):
@@ -125,9 +118,9 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
     async def aput(
         self,
         config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
+        checkpoint: base.Checkpoint,
+        metadata: base.CheckpointMetadata,
+        new_versions: base.ChannelVersions,
         stream_mode: str = "updates",
     ) -> RunnableConfig:
         if run_of(config, metadata) in self._deleted_runs:
@@ -159,7 +152,7 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
         """Remember which writes a run of the Agent Server made: none of the saver's records tells."""
         at = config["configurable"]
         place = SavedAt(str(at["thread_id"]), str(at.get("checkpoint_ns", "")), str(at["checkpoint_id"]), run, "")
-        numbers = [WRITES_IDX_MAP.get(channel, number) for number, channel in enumerate(channels)]
+        numbers = [base.WRITES_IDX_MAP.get(channel, number) for number, channel in enumerate(channels)]
         keys: dict[Any, Any] = {
             self._make_redis_checkpoint_writes_key(*place[:3], task_id, number): _registry(place) for number in numbers
         }
