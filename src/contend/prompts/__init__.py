@@ -10,13 +10,7 @@ from typing import Any
 
 from contend.models.playbook import Bullet, Insight, PlaybookSection
 from contend.models.record import Language
-from contend.models.round import (
-    EvaluatorPromptContext,
-    LeaderboardEntry,
-    RankingStore,
-    RoundPromptConfig,
-    RoundPromptContext,
-)
+from contend.models.round import EvaluatorPromptContext, RankingStore, RoundPromptConfig, RoundPromptContext
 from contend.prompts.judging import CuratorPrompt, MetricPrompt, ReflectorPrompt, RoundReflectedOn, ShownBullet, nearest
 from contend.prompts.library import PromptBuilderSettings, PromptLibrary, PromptRow, Rendered, local_now
 from contend.prompts.rounds import BriefPrompt, Chosen, JudgmentPrompt, Past, RankingPart, fill, finished
@@ -80,12 +74,12 @@ class UserPromptBuilder:
         counts against `estimated_prompt_tokens`.
         """
         rounds = finished(context.round_history, before=context.round_number)
-        past = Past(context, self._config, rounds, self._ranking(context), bullets, texts)
+        past = Past(context, self._config, rounds, context.store or self._store, bullets, texts)
         return self._filled(BriefPrompt, past, {"instructions": instructions, "earlier_report": earlier})
 
     def build_judgment_prompt(self, context: RoundPromptContext, *, instructions: str = "") -> str:
         """What the round judge sees of a team: all its finished rounds, the ranking, and what the reader asks for."""
-        past = Past(context, self._config, finished(context.round_history), self._ranking(context))
+        past = Past(context, self._config, finished(context.round_history), context.store or self._store)
         return self._filled(JudgmentPrompt, past, {"instructions": instructions})
 
     def build_evaluator_prompt(
@@ -134,10 +128,6 @@ class UserPromptBuilder:
         room = self._config.estimated_prompt_tokens - estimate_tokens(without)
         fitting = nearest(bullets, insights, tokens=room)
         return self._show(CuratorPrompt.of(dataset, insights, fitting, sections), mark)
-
-    def _ranking(self, context: RoundPromptContext) -> list[LeaderboardEntry] | None:
-        store = context.store or self._store
-        return None if store is None else store.leaderboard(context.execution_id)
 
     def _filled(self, kind: type[JudgmentPrompt], past: Past, own: Mapping[str, str]) -> str:
         """The prompt with the worthiest pieces that fit its budgets; what is always shown may exceed them."""

@@ -69,19 +69,15 @@ class PromptBuilderSettings(BaseSettings):
             raise InputError(_first_fault(error, workspace)) from error
 
     @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic-settings passes it by name
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the same
+    def settings_customise_sources(  # type: ignore[override]  # pydantic-settings passes them by name
+        cls, settings_cls: type[BaseSettings], **sources: PydanticBaseSettingsSource
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Caller, environment, then the workspace's file."""
-        workspace = init_settings().get("workspace") or env_settings().get("workspace")
+        by_caller, environment = sources["init_settings"], sources["env_settings"]
+        workspace = by_caller().get("workspace") or environment().get("workspace")
         path = Path(workspace).expanduser() / FILE if workspace else None
         values = read_toml(path) if path and path.is_file() else {}
-        return init_settings, env_settings, InitSettingsSource(settings_cls, init_kwargs=values)
+        return by_caller, environment, InitSettingsSource(settings_cls, init_kwargs=values)
 
 
 def _first_fault(error: ValidationError, workspace: Path | None) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from contend.models.round import LeaderboardEntry, RoundPromptConfig, RoundPromptContext, RoundState
+from contend.models.round import LeaderboardEntry, RankingStore, RoundPromptConfig, RoundPromptContext, RoundState
 from contend.prompts.values import (
     Feedback,
     Instructions,
@@ -179,7 +179,7 @@ class PositionPart(PromptValues, prompt="team/position"):
 
 @dataclass(frozen=True)
 class Past:
-    """One moment of a team's run. `ranking` holds all teams, None without a store; `bullets` are the team's lessons.
+    """One moment of a team's run. `store` knows the ranking; `bullets` are the team's lessons.
 
     `texts`: whether reports and judges' feedback are shown; where a team gets its best draft with them, they are not.
     """
@@ -187,9 +187,14 @@ class Past:
     context: RoundPromptContext
     config: RoundPromptConfig
     rounds: Sequence[RoundState]
-    ranking: Sequence[LeaderboardEntry] | None
+    store: RankingStore | None
     bullets: Sequence[Mapping[str, object]] = ()
     texts: bool = True
+
+    @cached_property
+    def ranking(self) -> list[LeaderboardEntry] | None:
+        """All teams; None without a store."""
+        return None if self.store is None else self.store.leaderboard(self.context.execution_id)
 
     @cached_property
     def latest_feedback(self) -> str:
