@@ -249,7 +249,8 @@ async def test_a_doubtful_row_is_signed_in_its_table_and_listed_by_its_cells(
     outcome = await contest.run(THEME, max_rounds=1, learn=False, synthesis=False)
 
     report, _, to_check = (outcome.markdown or "").partition("Citations to check")
-    bar = "" if by_cell else r" \|"
-    assert re.search(rf"^\| The moon \| Green cheese from Gouda{bar} \[\d+\] ⚠ \|$", report, re.MULTILINE)
-    assert re.search(rf"^- The moon \| Green cheese from Gouda{bar} \[\d+\]", to_check, re.MULTILINE)
+    of_name, of_value = ("", r" \[\d+\]") if by_cell else (r" \[\d+\]", "")
+    cells = rf"The moon{of_name} \| Green cheese from Gouda{of_value}"
+    assert re.search(rf"^\| {cells} ⚠ \|$", report, re.MULTILINE)
+    assert re.search(rf"^- {cells}", to_check, re.MULTILINE)
     assert "Body: The moon" not in to_check
