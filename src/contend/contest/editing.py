@@ -39,7 +39,7 @@ from contend.stores.documents import passage_id
 from contend.team.judge_view import compare_prompt, whole_passages
 from contend.team.judging import numbered_criteria
 from contend.team.metrics import evaluation_of, metric_tasks
-from contend.text import estimate_tokens
+from contend.text import compact_tables, estimate_tokens
 
 
 class CompareTask(TypedDict):
@@ -163,6 +163,8 @@ _PREFERRED: Mapping[str | None, Literal["editor", "winner"]] = {EDITOR: "editor"
 _LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FEWEST = 2
 """Fewer reports are not merged."""
+_MOST_OF_WHOLE = 2
+"""Own documents that take more than so many times what the reports rest on cost more than they bring."""
 
 
 @dataclass(frozen=True)
@@ -267,16 +269,19 @@ class EditingNodes:
     ) -> list[Passage]:
         """What the best team had at hand, then what the other reports rest on, as far as `tokens` goes.
 
-        Where own documents fit, all of their sections stand before that: no team may have cited what its judges miss.
+        All sections of own documents stand before that, where they take at most twice as much: perhaps no team cited
+        what its judges miss.
         """
         best, *others = submissions
         by_id = {each.id: each for each in best.passages}
         for submission in others:
             own = {each.id: each for each in submission.passages}
             by_id |= {each: own[each] for each in cited_ids(submission.draft) if each in own and each not in by_id}
-        others_texts = [each for each in by_id.values() if urlsplit(each.url).scheme != "file"]
-        rest = sum(estimate_tokens(each.text) for each in await with_texts(self.services, others_texts))
-        whole = await self._own_documents(state, options, submissions, tokens=tokens - rest)
+        texts = await with_texts(self.services, [*by_id.values()])
+        sizes = [(each.url, estimate_tokens(compact_tables(each.text))) for each in texts]
+        of_others = sum(size for url, size in sizes if urlsplit(url).scheme != "file")
+        most = min(tokens - of_others, _MOST_OF_WHOLE * sum(size for _, size in sizes))
+        whole = await self._own_documents(state, options, submissions, tokens=most)
         return await whole_passages(
             self.services, [*({each.id: each for each in whole} | by_id).values()], tokens=tokens
         )
