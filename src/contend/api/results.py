@@ -225,6 +225,5 @@ async def get_leaderboard(
     run = await read_run(record, live.services.settings, checked_thread(research_id))
     fields = set(models.RoundScore.model_fields)
     rounds = [models.RoundScore(**row.model_dump(include=fields), metrics=row.metrics) for row in run.rounds]
-    return models.Leaderboard(
-        research_id=research_id, theme=run.execution.theme, leaderboard=run.leaderboard, rounds=rounds
-    )
+    theme = run.execution.theme
+    return models.Leaderboard(research_id=research_id, theme=theme, leaderboard=run.leaderboard, rounds=rounds)

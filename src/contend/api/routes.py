@@ -69,10 +69,8 @@ async def list_researches(
     rows, total = await record.history(search=search, limit=limit, offset=offset)
     on_record = {*await record.threads()}
     at_server = await live.queue.newest(on_record)
-    statuses = [await status_of(live.services.settings, row) for row in rows]
-    items = [
-        await live.item(row, status, at_server.get(row.thread_id)) for row, status in zip(rows, statuses, strict=True)
-    ]
+    settings = live.services.settings
+    items = [await live.item(row, await status_of(settings, row), at_server.get(row.thread_id)) for row in rows]
     # Those that have not begun stand at its head.
     to_begin = [of_server(thread, at_server[thread]) for thread in at_server if thread not in on_record]
     matches = [each for each in to_begin if search.casefold() in each.theme.casefold()]

@@ -74,10 +74,8 @@ def read_questions(file: Path, common: RunOptions) -> list[BatchQuestion]:
     Raises:
         InputError: the file or a line is not usable; names the line.
     """
-    lines = ui.file_text(file).split("\n")
-    questions = [
-        _question(line, f"{file}:{number}", common) for number, line in enumerate(lines, start=1) if line.strip()
-    ]
+    lines = enumerate(ui.file_text(file).split("\n"), start=1)
+    questions = [_question(line, f"{file}:{number}", common) for number, line in lines if line.strip()]
     if not questions:
         raise input_error("{file}: holds no question: give one on each line", file=file)
     _check_distinct(questions)
@@ -305,10 +303,8 @@ class Batch:
     def _table(self) -> Table:
         table = ui.plain_table(self._progress_text(), "Theme", "Best", "Now", right={"Best"})
         for question, board in list(self.boards.items()):
-            best = next((row.best for row in board.rows() if row.rank), None)
-            table.add_row(
-                "", question.name, ui.score_text(best) if best is not None else "–", self.stage or board.stage
-            )
+            best = next((ui.score_text(row.best) for row in board.rows() if row.rank), "–")
+            table.add_row("", question.name, best, self.stage or board.stage)
         return table
 
     def tell_end(self, code: int) -> None:

@@ -82,9 +82,8 @@ def compare_versions(dataset: str, *, labels: Path, versions: str, form: AnswerF
 async def _compare(dataset: str, questions: list[LabelledQuestion], versions: list[int], form: AnswerForm) -> None:
     async with _practice(dataset, form) as practice:
         store = practice.curator.playbook_store
-        off, on = [
-            await store.load(dataset, version=version) if version else Playbook(dataset=dataset) for version in versions
-        ]
+        empty = Playbook(dataset=dataset)
+        off, on = [await store.load(dataset, version=version) if version else empty for version in versions]
         rounds, control = await practice.alternate(questions, off, on)
     tests = {"first": PairedTest.of(*rounds[:2]), "second": PairedTest.of(*rounds[2:]), "control": control}
     if ui.print_json(

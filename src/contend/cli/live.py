@@ -72,9 +72,8 @@ class Board:
             case events.RunStarted():
                 self._start(event)
             case events.DocumentsRead():
-                self.stage = tr(
-                    "Reading documents: {read} of {files}", read=f"{event.read:,}", files=f"{event.files:,}"
-                )
+                read, files = f"{event.read:,}", f"{event.files:,}"
+                self.stage = tr("Reading documents: {read} of {files}", read=read, files=files)
             case events.WinnerPicked():
                 self.rank(event.leaderboard)
                 self.stage = tr("Publishing the report")
@@ -335,9 +334,8 @@ def _some(files: list[str]) -> str:
 
 
 def _start_text(event: events.RunStarted) -> str:
-    off = "".join(
-        "; " + tr("{source} is off ({reason})", source=name, reason=why) for name, why in event.sources_off.items()
-    )
+    sources_off = event.sources_off.items()
+    off = "".join("; " + tr("{source} is off ({reason})", source=name, reason=why) for name, why in sources_off)
     if not event.models:
         return f"{tr(ui.NO_MODEL)}{off}: {event.theme}"
     what = tr("{teams} on {sources}", teams=ui.counted(len(event.teams), "team"), sources=", ".join(event.sources))
@@ -349,6 +347,5 @@ def _unsupported_text(event: events.RoundScored) -> str:
     doubtful = [each for metric in event.metrics if metric.name == "citation_support" for each in metric.evidence]
     if not doubtful:
         return ""
-    return "; " + tr(
-        "not said by what it cites: {sentences}", sentences=" ".join(f"“{ui.plain(each)}”" for each in doubtful)
-    )
+    sentences = " ".join(f"“{ui.plain(each)}”" for each in doubtful)
+    return "; " + tr("not said by what it cites: {sentences}", sentences=sentences)

@@ -60,12 +60,10 @@ def read_questions(file: Path) -> list[LabelledQuestion]:
         InputError: the file or a line cannot be read; names the line.
     """
     try:
-        lines = file.expanduser().read_text("utf-8").splitlines()
+        lines = enumerate(file.expanduser().read_text("utf-8").splitlines(), start=1)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: cannot be read as UTF-8 text: {error}") from error
-    questions = [
-        _question(line, f"{file}, line {number}") for number, line in enumerate(lines, start=1) if line.strip()
-    ]
+    questions = [_question(line, f"{file}, line {number}") for number, line in lines if line.strip()]
     if not questions or len(questions) > _MOST_QUESTIONS:
         raise InputError(f"{file}: holds {len(questions)} questions: give 1 to {_MOST_QUESTIONS:,}, one JSON a line")
     return questions

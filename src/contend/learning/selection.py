@@ -104,9 +104,11 @@ def _fitting(bullets: Sequence[Bullet], index: HybridIndex, theme: str) -> list[
         if not bullets[place].is_harmful
     ]
     trust = {"quarantined": _SHARE_IN_QUARANTINE, "active": 1.0}
-    return sorted(
-        matches, key=lambda each: (-each.score * each.bullet.confidence * trust[each.bullet.status], each.bullet.id)
-    )
+
+    def worth(match: _Match) -> float:
+        return match.score * match.bullet.confidence * trust[match.bullet.status]
+
+    return sorted(matches, key=lambda match: (-worth(match), match.bullet.id))
 
 
 def _is_said(bullet: Bullet, others: Iterable[Bullet], vectors: Mapping[str, "Vectors"]) -> bool:
