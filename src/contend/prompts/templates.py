@@ -126,12 +126,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
 @lru_cache(maxsize=2)
 def _sandbox(language: Language) -> _Sandbox:
-    sandbox = _Sandbox(
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,
-    )
+    sandbox = _Sandbox(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
     # Of Jinja2's own functions, what loops need: `lipsum` makes text by the minute.
     sandbox.globals = {"range": sandbox.counted_range, "namespace": Namespace, "dict": dict}
 

@@ -203,8 +203,7 @@ _GOES_ON = re.compile(r" ?[a-z0-9\u3041-\u3096]", re.IGNORECASE)
 
 _APART = re.compile(r"[·•・|,、;()。/]|[.!?] |(?<!\d) [–—-] ")
 _BEFORE = re.compile(
-    rf"\s*(?:(?:[-+] )?(?:{en.DATE_FIELDS}|{ja.DATE_FIELDS}):?\s*)?|.*[{CJK}](?<![{ja.OTHER_DAYS_END}]) ",
-    re.IGNORECASE,
+    rf"\s*(?:(?:[-+] )?(?:{en.DATE_FIELDS}|{ja.DATE_FIELDS}):?\s*)?|.*[{CJK}](?<![{ja.OTHER_DAYS_END}]) ", re.IGNORECASE
 )
 _AFTER = re.compile(
     rf"(?P<named>{ja.AFTER_DATE})?(?:\)?\Z|[T ]?\d{{1,2}}[:時]| ?[^\w\s:~)〈–—-]| [–—-] (?!\d)| [{CJK}])"
