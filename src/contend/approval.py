@@ -208,10 +208,13 @@ def chosen_answers(
     Raises:
         InputError: as `answers_by_question`, or an answer is not usable.
     """
-    by_question = answers_by_question(questions, decision, answers)
-    return {
-        question_id: _usable(question_id, answer).model_dump(mode="json") for question_id, answer in by_question.items()
-    }
+    usable = {}
+    for question_id, answer in answers_by_question(questions, decision, answers).items():
+        try:
+            usable[question_id] = decision_of(answer).model_dump(mode="json")
+        except InputError as error:
+            raise InputError(f"answer to question {question_id!r}: {error}") from error
+    return usable
 
 
 def answers_by_question(
@@ -313,10 +316,3 @@ def name_of(question: Question, questions: Sequence[Question]) -> str:
     """The team's id where it asks one question, else the beginning of the question's."""
     alone = sum(other.team_id == question.team_id for other in questions) == 1
     return question.team_id if question.team_id and alone else question.id[:ID_SHOWN]
-
-
-def _usable(question_id: str, answer: object) -> Decision:
-    try:
-        return decision_of(answer)
-    except InputError as error:
-        raise InputError(f"answer to question {question_id!r}: {error}") from error

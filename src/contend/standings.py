@@ -115,7 +115,12 @@ def _fit(runs: Sequence[Sequence[_Pair]], places: Mapping[str, int]) -> tuple[ND
     count = len(places)
     if not count:
         return np.zeros(0), np.zeros((0, 0))
-    versus, shares, weights = _matrix(runs, places)
+    pairs = [pair for of_run in runs for pair in of_run]
+    # A row for each pair with 1 and -1 at its teams' places; the pairs of a run with k teams weigh k-1 together.
+    versus = np.array([np.eye(count)[places[one]] - np.eye(count)[places[other]] for one, other, _ in pairs])
+    shares = np.array([share for _, _, share in pairs])
+    teams = [len({team for one, other, _ in of_run for team in (one, other)}) for of_run in runs]
+    weights = np.array([(of_run - 1) / len(own) for own, of_run in zip(runs, teams, strict=True) for _ in own])
     strengths = np.zeros(count)
     for _ in range(_STEPS):
         likely = 1.0 / (1.0 + np.exp(-versus @ strengths))
@@ -127,18 +132,6 @@ def _fit(runs: Sequence[Sequence[_Pair]], places: Mapping[str, int]) -> tuple[ND
             break
     centring = np.eye(count) - 1.0 / count
     return strengths, centring @ np.linalg.inv(curvature) @ centring
-
-
-def _matrix(
-    runs: Sequence[Sequence[_Pair]], places: Mapping[str, int]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """A row for each pair with 1 and -1 at its teams' places; the first one's shares; the weights."""
-    pairs = [pair for of_run in runs for pair in of_run]
-    teams = [len({team for one, other, _ in of_run for team in (one, other)}) for of_run in runs]
-    places_of_all = np.eye(len(places))
-    versus = [places_of_all[places[one]] - places_of_all[places[other]] for one, other, _ in pairs]
-    weights = [(count - 1) / len(of_run) for of_run, count in zip(runs, teams, strict=True) for _ in of_run]
-    return np.array(versus), np.array([share for _, _, share in pairs]), np.array(weights)
 
 
 def _is_clear(strengths: NDArray[np.float64], covariance: NDArray[np.float64], first: Sequence[int]) -> bool:

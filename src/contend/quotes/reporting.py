@@ -1,7 +1,7 @@
 """Quotes as a report: word for word, under the part that they answer, with file and heading or page."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from contend.models.record import Language
@@ -22,8 +22,7 @@ _MOST_FINDINGS = 20
 
 def quoted_report(question: str, answers: Sequence[QuotedAnswer], language: Language) -> ResearchReport:
     """The quotes as a report like any: what was found, the best quote of each part, all quotes, what is missing."""
-    numbers = _numbers(answers)
-    words = WORDS[language]
+    numbers, words = _numbers(answers), WORDS[language]
     answered = [answer for answer in answers if answer.quotes]
     findings = [f"{_finding(answer.quotes[0])} [{numbers[answer.quotes[0].unit.source.url]}]" for answer in answered]
     open_parts = [_inline(_shown(answer.part), frozenset()) for answer in answers if not answer.quotes]
@@ -33,7 +32,7 @@ def quoted_report(question: str, answers: Sequence[QuotedAnswer], language: Lang
         key_findings=findings[:_MOST_FINDINGS] or [words.nothing_answered],
         detailed_analysis="\n\n".join(block for answer in answers for block in _part(answer, numbers, language)),
         constraints_and_challenges="\n".join(f"- {words.part_unanswered.format(part=part)}" for part in open_parts),
-        sources=_sources(answers),
+        sources=_sources(answers, numbers),
     )
 
 
@@ -45,7 +44,7 @@ def _numbers(answers: Sequence[QuotedAnswer]) -> dict[str, int]:
     return {url: number for number, url in enumerate(urls, start=1)}
 
 
-def _sources(answers: Sequence[QuotedAnswer]) -> list[SearchResult]:
+def _sources(answers: Sequence[QuotedAnswer], urls: Iterable[str]) -> list[SearchResult]:
     quotes = [quote for answer in answers for quote in (*answer.quotes, *answer.nearest)]
     first = {quote.unit.source.url: quote.unit for quote in reversed(quotes)}
     return [
@@ -55,7 +54,7 @@ def _sources(answers: Sequence[QuotedAnswer]) -> list[SearchResult]:
             source="local",
             url=url,
         )
-        for url in _numbers(answers)
+        for url in urls
     ]
 
 
