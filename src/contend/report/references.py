@@ -165,7 +165,7 @@ class SourceNames(NamedTuple):
     """What the marks of a report show in place of numbers; without names they show numbers.
 
     `parts`: by the number of each part whose heading begins with one, the sources that it cites; `opening`: how many
-    marks stand before the first of them.
+    marks stand before the parts.
     """
 
     by_number: Mapping[int, str] = MappingProxyType({})
@@ -207,16 +207,12 @@ def source_names(report: ResearchReport, language: Language, folders: Sequence[P
         return NUMBERS_ALONE
     urls = ((number, source.url) for number, source in enumerate(report.sources, start=1))
     names = ((number, shown_address(url, folders)) for number, url in urls if urlsplit(url).scheme == "file")
-    before, *numbered = _SECTION.split(report.detailed_analysis)
-    sections = [*zip(numbered[::2], numbered[1::2], strict=True)]
-    first = next((at for at, (part, _) in enumerate(sections) if part), 0)
-    overview = [before, *(text for _, text in sections[:first])]
+    _, *numbered = _SECTION.split(report.detailed_analysis)
+    parts = zip(numbered[::2], numbered[1::2], strict=True)
     return SourceNames(
         {number: name for number, name in names if _NAME.fullmatch(name)},
-        {part: set(numbers_in(without_code(text))) for part, text in sections if part},
-        sum(
-            len(numbers_in(without_code(text))) for text in (report.executive_summary, *report.key_findings, *overview)
-        ),
+        {part: set(numbers_in(without_code(text))) for part, text in parts if part},
+        sum(len(numbers_in(without_code(text))) for text in (report.executive_summary, *report.key_findings)),
         language,
     )
 
