@@ -33,6 +33,15 @@ run()
 _LOADED = (
     *(f"contend.{name}" for name in ("app", "cli.run", "cli.runs", "cli.batch", "cli.lessons", "stores.redis_saver")),
     *("langchain_openai", "langgraph.checkpoint.sqlite.aio", "openai.resources.chat", "safetensors.numpy"),
+    *(
+        "anyio._backends._asyncio",
+        "bm25s",
+        "contend.quotes",
+        "httpcore2",
+        "tokenizers",
+        "truststore",
+        "typer._adapters",
+    ),
 )
 _EXIT_CODE = [1]
 """As of a command that ends with an exception."""
@@ -95,8 +104,8 @@ def fork_server() -> str:
 def serve(path: str) -> None:
     """Until standard input ends. Returns in each process that was forked, ready to be the command."""
     atexit.register(_end)  # the first of all, and so the last that is called
-    for name in _LOADED if _MAY_FORK else ():
-        import_module(name)
+    if _MAY_FORK:
+        _load()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as listener:
@@ -112,6 +121,22 @@ def serve(path: str) -> None:
     Path(path).unlink()
     Path(path).parent.rmdir()
     os._exit(0)
+
+
+def _load() -> None:
+    """What a run imports, and what a process keeps of the first graph and the first prompts that it makes."""
+    for name in _LOADED:
+        import_module(name)
+    from contend.contest.graph import build_contest_graph  # noqa: PLC0415 - not in the tests' own process
+    from contend.prompts.values import samples_of  # noqa: PLC0415 - the same
+    from contend.services import Services  # noqa: PLC0415 - the same
+    from contend.settings import load_settings  # noqa: PLC0415 - the same
+
+    with tempfile.TemporaryDirectory() as folder:
+        services = Services(load_settings(workspace=Path(folder)))
+        build_contest_graph(services).compile()
+        for name in services.library.names():
+            services.library.render(name, samples_of(name)[0], language="en", mark="")
 
 
 def _become_command(line: socket.socket) -> None:
