@@ -21,8 +21,8 @@ from contend.models.research import (
     TableRow,
 )
 from contend.report.build import build_report, published_lines
-from contend.report.markdown_draft import read_draft
-from contend.report.references import with_shown_marks
+from contend.report.plain import with_shown_marks
+from contend.report.reading import read_draft
 from contend.research.draft_view import length_of, shown_draft
 from contend.research.drafts import draft_of, faults_of, faults_of_revision, revised
 

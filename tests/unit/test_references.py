@@ -10,7 +10,7 @@ from contend.checks import check_validity
 from contend.models.record import Language
 from contend.models.research import ResearchReport, SearchResult
 from contend.report import head_markdown, read_references, source_names, with_shown_marks
-from contend.report.references import NUMBERS_ALONE
+from contend.report.plain import NUMBERS_ALONE
 from contend.scoring import submission_of
 from fakes.reports import finished, run_head
 

@@ -1,12 +1,11 @@
 """The report: built from a draft, read from Markdown, shown as a page, exported."""
 
 from contend.report.build import PublishedLine, PublishedMark, build_report, published_lines, state_to_report
-from contend.report.evidence import EVIDENCE_FILE, ReportEvidence, planted_in
-from contend.report.exports import to_bibtex, to_json
+from contend.report.data import EVIDENCE_FILE, ReportEvidence, planted_in, to_bibtex, to_json
 from contend.report.head import ReportHead, head_markdown
 from contend.report.html import to_html
-from contend.report.markdown_draft import read_draft
-from contend.report.references import Reference, ReferencedText, read_references, source_names, with_shown_marks
+from contend.report.plain import source_names, with_shown_marks
+from contend.report.reading import Reference, ReferencedText, read_draft, read_references
 
 __all__ = [
     "EVIDENCE_FILE",

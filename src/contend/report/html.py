@@ -18,9 +18,9 @@ from contend.checks import citation_numbers
 from contend.models.record import Language
 from contend.models.research import MARK, Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
-from contend.report.evidence import PassagesBehind
+from contend.report.data import PassagesBehind
 from contend.report.head import ReportHead, head_markdown, shown_outcome, shown_recorded
-from contend.report.references import MARKS, SourceNames, in_ranges, numbers_in, source_names
+from contend.report.plain import MARKS, SourceNames, in_ranges, numbers_in, source_names
 from contend.text import WORDS, clean, shorten, shown_address
 
 _PHRASES = {"a", "br", "code", "em", "span", "strong"}

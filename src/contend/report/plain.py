@@ -1,15 +1,32 @@
 """Model text as Markdown that shows what was written: code alone writes citations, headings, HTML and links.
 
-Nothing is taken out but citation marks, and addresses that no source has, which leave a word in their place.
+Nothing is taken out but citation marks, and addresses that no source has, which leave a word in their place. The marks
+that code writes read as ranges, or as names of files.
 """
 
 import html
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from contend.models.record import Language
-from contend.text import ADDRESS, WORDS, address_key, clean, detect_language, split_code, without_anchor, without_tail
+from contend.models.research import MARK, ResearchReport
+from contend.text import (
+    ADDRESS,
+    WORDS,
+    address_key,
+    clean,
+    detect_language,
+    shown_address,
+    split_code,
+    without_anchor,
+    without_code,
+    without_tail,
+)
 
 _NUMBERS = r"\^?\d+(?:\s?[,、，;–—-]\s?\^?\d+)*"
 _ONE_MARK = rf"\\?[\[［【〔]\s?{_NUMBERS}\s?(?:†[^\[\]【】]{{0,80}})?\\?[\]］】〕]"
@@ -155,3 +172,106 @@ def _unescaped(text: str) -> str:
     while (plain := _ENTITY.sub(lambda found: html.unescape(found[0]), text)) != text:
         text = plain
     return text
+
+
+MARKS = re.compile(r"((?:\[[1-9]\d*\])+)")
+"""Marks in a row."""
+_LEAST_IN_RANGE = 3
+MOST_NAMES = 3
+"""In a mark of the opening."""
+_SECTION = re.compile(r"^### (?:(\d{1,2})\b)?", re.MULTILINE)
+_NAME = re.compile(r"[^\[\]();|*`<>\\]+")
+"""A file's name that brackets in Markdown show as it is."""
+
+
+class SourceNames(NamedTuple):
+    """What the marks of a report show in place of numbers; without names they show numbers.
+
+    `parts`: by the number of each part whose heading begins with one, the sources that it cites; `opening`: how many
+    marks stand before the parts.
+    """
+
+    by_number: Mapping[int, str] = MappingProxyType({})
+    parts: Mapping[str, Collection[int]] = MappingProxyType({})
+    opening: int = 0
+    language: Language = "en"
+
+    def labels(self, numbers: Sequence[int], place: int) -> dict[Sequence[int], str]:
+        """What stands in the brackets of a statement's marks, each with its numbers; empty where its numbers do.
+
+        A statement of the opening on many sources refers to the parts that name them. `place`: how many marks stand
+        before it.
+        """
+        if not any(number in self.by_number for number in numbers):
+            return {}
+        if place >= self.opening or len(numbers) <= MOST_NAMES:
+            return {(number,): self.by_number.get(number, str(number)) for number in numbers}
+        parts = self._parts_citing(numbers)
+        return {tuple(numbers): WORDS[self.language].see_parts.format(parts=", ".join(parts))} if parts else {}
+
+    def _parts_citing(self, numbers: Collection[int]) -> list[str]:
+        """A few parts that cite all of these; none where some is cited by none of them."""
+        rest, chosen = set(numbers), []
+        while rest:
+            best = max(self.parts, key=lambda part: len(rest & set(self.parts[part])), default="")
+            if not best or not (cited := rest & set(self.parts[best])):
+                return []
+            chosen.append(best)
+            rest -= cited
+        return sorted(chosen, key=list(self.parts).index)
+
+
+NUMBERS_ALONE = SourceNames()
+
+
+def source_names(report: ResearchReport, language: Language, folders: Sequence[Path] = ()) -> SourceNames:
+    """The names that the report's marks show."""
+    if not report.sources_by_name:
+        return NUMBERS_ALONE
+    urls = ((number, source.url) for number, source in enumerate(report.sources, start=1))
+    names = ((number, shown_address(url, folders)) for number, url in urls if urlsplit(url).scheme == "file")
+    _, *numbered = _SECTION.split(report.detailed_analysis)
+    parts = zip(numbered[::2], numbered[1::2], strict=True)
+    return SourceNames(
+        {number: name for number, name in names if _NAME.fullmatch(name)},
+        {part: set(numbers_in(without_code(text))) for part, text in parts if part},
+        sum(len(numbers_in(without_code(text))) for text in (report.executive_summary, *report.key_findings)),
+        language,
+    )
+
+
+def numbers_in(marks: str) -> list[int]:
+    return [int(number) for number in MARK.findall(marks)]
+
+
+def in_ranges(marks: str) -> Iterator[Sequence[int]]:
+    """The numbers of marks in a row: three or more that follow one another by one together; every other one alone."""
+    numbers = numbers_in(marks)
+    begin = 0
+    while begin < len(numbers):
+        end = begin + 1
+        while end < len(numbers) and numbers[end] == numbers[end - 1] + 1:
+            end += 1
+        end = end if end - begin >= _LEAST_IN_RANGE else begin + 1
+        yield numbers[begin:end]
+        begin = end
+
+
+def with_shown_marks(markdown: str, names: SourceNames = NUMBERS_ALONE) -> str:
+    """Markdown whose marks `[8][9][10]` read `[8–10]`, or `[prices.csv; letter.txt]` where they show names.
+
+    Code stays as it is.
+    """
+    place = 0
+
+    def in_brackets(marks: re.Match[str]) -> str:
+        nonlocal place
+        labels, place = names.labels(numbers := numbers_in(marks[0]), place), place + len(numbers)
+        if labels:
+            return f"[{'; '.join(labels.values())}]"
+        groups = in_ranges(marks[0])
+        return "".join(f"[{group[0]}–{group[-1]}]" if len(group) > 1 else f"[{group[0]}]" for group in groups)
+
+    pieces = split_code(markdown)
+    pieces[::2] = [MARKS.sub(in_brackets, piece) for piece in pieces[::2]]
+    return "".join(pieces)

@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from contend.models.research import CitedSentence, Draft, Table, TableRow
 from contend.prompts.research import PartLength
-from contend.report.references import MOST_NAMES
+from contend.report.plain import MOST_NAMES
 
 PARTS = {"summary": "Summary", "finding": "Findings", "limit": "Limits"}
 """The parts of a draft that are no sections, by what begins the places of their statements."""

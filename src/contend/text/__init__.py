@@ -8,24 +8,38 @@ from types import MappingProxyType
 from typing import Literal
 
 from contend.text import ja
-from contend.text.addresses import ADDRESS, address_key, addresses, file_name, shown_address, without_tail
-from contend.text.cleaning import clean, normalized, shorten
+from contend.text.characters import (
+    ADDRESS,
+    address_key,
+    addresses,
+    clean,
+    detect_language,
+    estimate_tokens,
+    file_name,
+    normalized,
+    shared_content,
+    shorten,
+    shown_address,
+    terms,
+    without_tail,
+)
 from contend.text.en import Headings, Words
 from contend.text.sentences import (
     SENTENCE_STOPS,
+    compact_tables,
     is_pair,
+    one_line,
     split_blocks,
     split_code,
     split_sentences,
     squeezed,
+    table_row,
     without_anchor,
     without_code,
     without_item_mark,
     without_marks,
     without_sentences,
 )
-from contend.text.tables import compact_tables, one_line, table_row
-from contend.text.terms import detect_language, estimate_tokens, shared_content, terms
 
 __all__ = [
     "ADDRESS",

@@ -8,7 +8,7 @@ from itertools import islice, takewhile
 from typing import NamedTuple
 
 from contend.text import SENTENCE_STOPS, en, ja
-from contend.text.cleaning import CJK
+from contend.text.characters import CJK
 
 
 class Document(NamedTuple):

@@ -1,7 +1,7 @@
-"""A report in Markdown that others wrote, as a draft: what each of its sentences cites, by reference."""
+"""A report in Markdown that others wrote, in whatever layout: its list of references, and a draft of what it says."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import count
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ from markdown_it.tree import SyntaxTreeNode
 
 from contend.errors import DraftError
 from contend.models.research import (
+    GENERATED_AT,
     MARK,
     Block,
     CitedSentence,
@@ -23,11 +24,11 @@ from contend.models.research import (
     flat_section,
 )
 from contend.report.plain import LINK
-from contend.report.references import Reference, heading_name, read_references
 from contend.text import (
     ADDRESS,
     WORDS,
     Headings,
+    address_key,
     split_code,
     split_sentences,
     without_code,
@@ -41,6 +42,146 @@ _SUMMARY_SENTENCES = 4
 _NUMBER = re.compile(r"\^?\d{1,3}")
 _FIELDS = {getattr(words.headings, field).casefold(): field for words in WORDS.values() for field in Headings._fields}
 _MARKDOWN = MarkdownIt("commonmark").enable("table")
+_KNOWN = {name.casefold() for words in WORDS.values() for name in (words.headings.references, words.headings.also_read)}
+_KNOWN |= {"sources", "bibliography", "works cited", "出典", "引用文献", "参照"}
+_APPENDICES = tuple(f"## {words.about_run}" for words in WORDS.values())
+_GENERATED = re.compile(rf"^{re.escape(GENERATED_AT)}: [\d: -]+ UTC\*$", re.MULTILINE)
+_HEADING = re.compile(r" {0,3}(?:#{1,6}[ \t]|\*\*[^*]{1,80}\*\*:?\s*\Z|[^\W\d_][^.!?。：:]{0,40}[:：]\s*\Z)")
+_AROUND_NAME = re.compile(r"^[\s#*_\d.)]+|[\s#*_:：]+$")
+_DEFINED = re.compile(r" {0,3}(?:[-*+][ \t]+)?\[\^?(\d{1,3})\]:[ \t]*(?=\S)")
+_LISTED = re.compile(r" {0,3}(?:[-*+][ \t]+)?(?:\[(\d{1,3})\]|(\d{1,3})[.)])[ \t]+(?=\S)")
+_SEVERAL = re.compile(r"\[\^?(\d{1,3}(?:\s?[,;、–-]\s?\^?\d{1,3})*)\]")
+_PART = re.compile(r"(\d+)(?:\s?[–-]\s?\^?(\d+))?")
+_SEE_PARTS = re.compile(rf"\s?\[(?:{'|'.join(words.see_parts.format(parts='[0-9, ]+') for words in WORDS.values())})\]")
+_BRACKETS = re.compile(r"\[([^\[\]]+)\](?!\()")
+_OWN_ADDRESS = re.compile(r"^ +- URL: (\S.*)$", re.MULTILINE)
+
+
+class Reference(NamedTuple):
+    """An entry as it is written, and its web address; "" where it has none."""
+
+    text: str
+    address: str
+
+
+class ReferencedText(NamedTuple):
+    """A text without contend's own words on a run; its body, each mark as `[n]`; its list of references by number."""
+
+    text: str
+    body: str
+    entries: dict[int, Reference]
+
+
+class _Entry(NamedTuple):
+    number: int
+    defined: bool
+    begin: int
+    lines: list[str]
+
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+
+def read_references(markdown: str) -> ReferencedText:
+    """A text and its references: numbered lists, `[1]: url`, `[1] Title, url` and footnotes `[^1]: …`.
+
+    A numbered list is one of references under a heading that says so, or where half of its entries have an address and
+    the rest of the text cites by number.
+    """
+    text = _GENERATED.sub("", _without_appendix(markdown))
+    lines = text.split("\n")
+    cites = any(_SEVERAL.search(_LISTED.sub("", line, count=1)) for line in lines)
+    entries: dict[int, Reference] = {}
+    taken: set[int] = set()
+    for begin, end in _sections(lines):
+        known = heading_name(lines[begin]) in _KNOWN
+        listed = list(_entries(lines, begin, end))
+        addressed = sum(ADDRESS.search(entry.text()) is not None for entry in listed) * 2 >= len(listed)
+        for entry in listed:
+            if not (entry.defined or known or (addressed and cites and not _SEVERAL.search(entry.text()))):
+                continue
+            entries[entry.number] = Reference(entry.text(), _address(entry.text()))
+            taken.update(range(entry.begin, entry.begin + len(entry.lines)))
+        if known:
+            taken.add(begin)
+    body = "\n".join(line for place, line in enumerate(lines) if place not in taken).strip() or text
+    pieces, numbers = split_code(body), _numbers_by_name(entries)
+    pieces[::2] = [_SEVERAL.sub(lambda match: _singly(match, entries), piece) for piece in pieces[::2]]
+    by_number = (_BRACKETS.sub(lambda match: _by_number(match, numbers), piece) for piece in pieces[::2])
+    pieces[::2] = [_SEE_PARTS.sub("", piece) for piece in by_number]
+    return ReferencedText(text, "".join(pieces), entries)
+
+
+def heading_name(line: str) -> str:
+    """A heading by which a part is known: without its marks and its number, in small letters."""
+    return _AROUND_NAME.sub("", line).casefold()
+
+
+def _without_appendix(markdown: str) -> str:
+    """The text without contend's own words on the run behind it."""
+    lines = markdown.split("\n")
+    return "\n".join(lines[: next((place for place, line in enumerate(lines) if line in _APPENDICES), len(lines))])
+
+
+def _sections(lines: list[str]) -> Iterator[tuple[int, int]]:
+    begin = 0
+    for place, line in enumerate(lines[1:], start=1):
+        if _HEADING.match(line):
+            yield begin, place
+            begin = place
+    yield begin, len(lines)
+
+
+def _entries(lines: list[str], begin: int, end: int) -> Iterator[_Entry]:
+    """The entries of a list, each with the indented lines that belong to it."""
+    entry: _Entry | None = None
+    for place in range(begin, end):
+        line = lines[place]
+        defined, listed = _DEFINED.match(line), _LISTED.match(line)
+        if mark := defined or listed:
+            if entry:
+                yield entry
+            entry = _Entry(int(mark[1] or mark[2]), defined is not None, place, [line[mark.end() :]])
+        elif entry and line[:2].isspace():
+            entry.lines.append(line)
+        elif entry:
+            yield entry
+            entry = None
+    if entry:
+        yield entry
+
+
+def _address(entry: str) -> str:
+    match = ADDRESS.search(entry)
+    if match is None:
+        return ""
+    address, key = without_tail(match[0]), address_key(match[0])
+    if key.startswith("doi:"):
+        return f"https://doi.org/{key.removeprefix('doi:')}"
+    return address if "://" in address else f"https://{address.lstrip('/')}"
+
+
+def _singly(match: re.Match[str], entries: Collection[int]) -> str:
+    """Each number with a mark of its own. A range that the list of references does not have is an interval."""
+    numbers: list[int] = []
+    for first, last in _PART.findall(match[1]):
+        part = range(int(first), int(last or first) + 1)
+        if last and not (part and set(part) <= set(entries)):
+            return match[0]
+        numbers += part
+    return "".join(f"[{number}]" for number in numbers)
+
+
+def _numbers_by_name(entries: Mapping[int, Reference]) -> dict[str, int]:
+    """The numbers of references by the names that marks may show of them."""
+    named = ((number, _OWN_ADDRESS.search(reference.text)) for number, reference in entries.items())
+    return {name[1]: number for number, name in named if name}
+
+
+def _by_number(match: re.Match[str], numbers: Mapping[str, int]) -> str:
+    """A mark that shows names as marks of numbers; other brackets as they are."""
+    marked = [numbers.get(label, int(label) if label.isdecimal() else 0) for label in match[1].split("; ")]
+    return "".join(f"[{number}]" for number in marked) if all(marked) else match[0]
 
 
 class ReadDraft(NamedTuple):

@@ -1,5 +1,7 @@
-"""What a report's citations rest on: for each mark the sentence, the passages, and what is doubtful about it."""
+"""A report for other programs: as JSON and BibTeX, and what each mark rests on: passages, and what is doubtful."""
 
+import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
@@ -11,7 +13,7 @@ from contend.checks.injection import Planted
 from contend.models.record import Language, Record, UtcDatetime
 from contend.models.research import Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
-from contend.text import shown_address, without_sentences
+from contend.text import clean, normalized, shown_address, without_sentences
 
 EVIDENCE_FILE = "evidence.json"
 """Beside the report's files."""
@@ -126,3 +128,56 @@ def _readable(lines: Sequence[PublishedLine]) -> list[PublishedLine]:
         line._replace(marks=[mark._replace(passages=[*map(shown, mark.passages)]) for mark in line.marks])
         for line in lines
     ]
+
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{character: f"\\{character}" for character in "$&#%_"},
+}
+_ESCAPES = str.maketrans(_SPECIAL)
+_URL_ESCAPES = str.maketrans({"{": "%7B", "}": "%7D", "\\": "%5C", '"': "%22", " ": "%20"})
+
+
+def to_json(report: ResearchReport) -> str:
+    """The report as indented JSON that loads again as a `ResearchReport`."""
+    return report.model_dump_json(indent=2) + "\n"
+
+
+def to_bibtex(report: ResearchReport) -> str:
+    """The report's sources as BibTeX, in their order. A source's key depends on nothing but the source."""
+    return "\n".join(_entry(source) for source in report.sources)
+
+
+def _entry(source: SearchResult) -> str:
+    fields = {
+        "title": f"{{{_escaped(source.title)}}}",
+        "author": " and ".join(_author(name) for name in source.authors or []),
+        "year": (source.published_date or "")[:4],
+        "date": source.published_date or "",
+        "howpublished": _escaped(source.source),
+        "url": clean(source.url, single_line=True).translate(_URL_ESCAPES),
+    }
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
+    return "\n".join([f"@misc{{{_key(source)},", *lines, "}", ""])
+
+
+def _key(source: SearchResult) -> str:
+    """The first author's (else the source's) name, the year, and six characters that tell the address."""
+    name = (source.authors or [source.source])[0].split()[-1]
+    ascii_name = re.sub(r"[^a-z]", "", normalized(name, "NFKD").lower()) or source.source
+    digest = hashlib.sha256(source.url.encode()).hexdigest()[:6]
+    return f"{ascii_name}{(source.published_date or '')[:4]}-{digest}"
+
+
+def _author(name: str) -> str:
+    """A name; braces keep one that holds BibTeX's own separators whole."""
+    escaped = _escaped(name)
+    return f"{{{escaped}}}" if re.search(r"\band\b|,", name) else escaped
+
+
+def _escaped(text: str) -> str:
+    return clean(text, single_line=True).translate(_ESCAPES)
