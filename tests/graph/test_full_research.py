@@ -11,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from contend.models.events import StepDone
 from contend.models.options import TeamConfig
 from contend.models.research import Draft
-from contend.research.gathering import pool_of
+from contend.research.evidence import pool_of
 from contend.research.graph import build_research_graph
 from contend.services import Services
 from contend.text import estimate_tokens

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contend.models.replies import ChoiceReply
-from contend.research.evidence import EMPTY, Evidence, EvidencePool, grown, offered
-from contend.research.gathering import chosen_ids, grown_pool
+from contend.research.evidence import EMPTY, Evidence, EvidencePool, chosen_ids, grown, grown_pool, offered
 from contend.research.state import ResearchState
 from contend.stores.documents import text_id
 

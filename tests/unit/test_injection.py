@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from contend.checks import Claim, PassageText, check_claim
 from contend.checks.injection import SIGNALS, Planted, excerpt_of, signals, speaks_to_ai, worth_asking
 from contend.models.research import CitedSentence, Draft, Paragraph, Passage, Section
-from contend.research.planting import PlantedFilter, without_planted
+from contend.research.planted import PlantedFilter, without_planted
 
 DATA = Path(__file__).parents[1] / "data" / "injection"
 

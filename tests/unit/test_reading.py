@@ -6,7 +6,7 @@ import pytest
 
 from contend.errors import SourceError
 from contend.models.research import SearchResult
-from contend.research.reading import nearest_passages, pages_to_read, unread_pages
+from contend.research.evidence import nearest_passages, pages_to_read, unread_pages
 from contend.research.state import PageTask, ResearchState
 from contend.sources.source_set import FullText
 

@@ -30,8 +30,7 @@ from contend.research.ask import with_texts
 from contend.research.draft_view import length_of
 from contend.research.drafts import draft_of, faults_of
 from contend.research.full import draft_text, length_values
-from contend.research.gathering import cited_ids
-from contend.research.planting import PlantedFilter, without_planted
+from contend.research.planted import PlantedFilter, without_planted
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.sources.throttle import canonical_url
@@ -276,7 +275,7 @@ class EditingNodes:
         by_id = {each.id: each for each in best.passages}
         for submission in others:
             own = {each.id: each for each in submission.passages}
-            by_id |= {each: own[each] for each in cited_ids(submission.draft) if each in own and each not in by_id}
+            by_id |= {each: own[each] for each in submission.draft.passages() if each in own and each not in by_id}
         texts = await with_texts(self.services, [*by_id.values()])
         sizes = [(each.url, estimate_tokens(compact_tables(each.text))) for each in texts]
         of_others = sum(size for url, size in sizes if urlsplit(url).scheme != "file")
@@ -348,7 +347,7 @@ def _submission(
     draft = without_planted(draft_of(reply, passages, [], reply.title or best.draft.title), guard)
     lessons = list(dict.fromkeys(bullet for each in submissions for bullet in each.draft.bullets_used))
     report = build_report(draft, passages, results, theme=best.report.theme or theme, language=options.language)
-    at_hand = {*cited_ids(draft), *(passage.id for each in submissions for passage in each.passages)}
+    at_hand = {*draft.passages(), *(passage.id for each in submissions for passage in each.passages)}
     return Submission(
         content=report.to_markdown(options.language),
         report=report,

@@ -159,7 +159,7 @@ def with_drafts(rounds: Sequence[PlayedRound], submissions: Mapping[str, Submiss
 
 def _citations(submission: Submission) -> list[str]:
     """Each document cited, with the search that found it."""
-    ids = {passage for each in submission.draft.placed() for passage in each.sentence.passages}
+    ids = {*submission.draft.passages()}
     passages = [passage for passage in submission.passages if passage.id in ids]
     queries = {passage.title: submission.found_by.get(passage.id, "") for passage in passages}
     return [f"{title} ← {query}" if query else title for title, query in queries.items()]

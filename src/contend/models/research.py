@@ -262,6 +262,10 @@ class Draft(Record):
         """Every sentence, item and row in reading order."""
         return [each.sentence for each in self.placed()]
 
+    def passages(self) -> list[str]:
+        """The ids that it rests on, in its order."""
+        return list(dict.fromkeys(each for sentence in self.sentences() for each in sentence.passages))
+
     def without(self, unwanted: Callable[[CitedSentence], bool]) -> "Draft | None":
         """The draft without some statements; None if no part of it is left. An empty part takes from the others."""
         parts = self._parts(lambda each: None if unwanted(each) else {name: [name] for name in each.passages})

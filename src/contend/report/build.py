@@ -53,7 +53,7 @@ class _Citations:
         self.sources = _by_url(results, passages)
         self.numbers: dict[str, int] = {}
         self._passages = {passage.id: passage for passage in passages}
-        cited = {passage for sentence in draft.sentences() for passage in sentence.passages}
+        cited = {*draft.passages()}
         texts = (f"{passage.title}\n{passage.text}" for passage in passages if passage.id in cited)
         self._addresses = {address for text in texts for address in addresses(text)} | self.sources.keys()
 

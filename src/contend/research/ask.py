@@ -12,13 +12,15 @@ from contend.models.options import ResolvedOptions, TeamConfig
 from contend.models.record import Language
 from contend.models.research import Draft, Passage, ResearchPlan, SearchResult
 from contend.models.task import CallUsage
-from contend.research.gathering import pool_of, with_summaries
-from contend.research.planting import PlantedFilter
+from contend.preflight import answer, is_alone
+from contend.research.evidence import pool_of
 from contend.research.state import ResearchState, ResearchUpdate, SearchTask, latest_calls
 from contend.services import Services
-from contend.text import counted
+from contend.text import clean, counted, shorten
 
 AgentRole = Literal["supervisor", "writer", "reviewer"]
+
+SUMMARY_CHARACTERS = 300
 
 
 def team_of(state: ResearchState) -> TeamConfig:
@@ -47,11 +49,6 @@ async def spent(services: Services, state: ResearchState, usage: CallUsage) -> R
     }
 
 
-def guard_of(state: ResearchState, passages: Sequence[Passage]) -> PlantedFilter:
-    """What the passages offered want said that speak to AI systems."""
-    return PlantedFilter(passages, f"{state['theme']}\n{state['options']['instructions']}")
-
-
 def scope(state: ResearchState, role: AgentRole, *, step: str = "", passages: Sequence[Passage] = ()) -> Scope:
     """Whose call it is. `passages`: those that its prompt numbers."""
     return Scope(
@@ -74,8 +71,8 @@ def profile(state: ResearchState, role: AgentRole = "writer") -> ContextProfile:
 
 def rejection_reason(state: ResearchState) -> str:
     """Why a person rejected the plan; empty if nobody did."""
-    answer = state.get("human_input")
-    decision = Decision.model_validate_json(answer) if answer else None
+    given = state.get("human_input")
+    decision = Decision.model_validate_json(given) if given else None
     return decision.reason if decision and decision.type == "reject" else ""
 
 
@@ -121,10 +118,27 @@ async def with_texts(services: Services, passages: Sequence[Passage]) -> list[Pa
 
 
 async def whole_results(services: Services, state: ResearchState) -> list[SearchResult]:
-    """Whole: in the state, titles stand for their summaries."""
-    pool = await pool_of(services, state)
-    ids = [pool["summarized_by"][result["url"]] for result in state["research_data"]]
-    return with_summaries(state["research_data"], pool, await services.documents.get_many(ids))
+    """With their summaries, for which titles stand in the state: the beginnings of the texts they were found by."""
+    ids, results = (await pool_of(services, state))["summarized_by"], state["research_data"]
+    texts = await services.documents.get_many(ids[result["url"]] for result in results)
+    summaries = [
+        shorten(clean(texts[ids[result["url"]]], single_line=True), SUMMARY_CHARACTERS) or result["title"]
+        for result in results
+    ]
+    return [
+        SearchResult.model_validate({**result, "summary": summary})
+        for result, summary in zip(results, summaries, strict=True)
+    ]
+
+
+async def hand_in(services: Services, state: ResearchState, submission: Submission) -> ResearchUpdate:
+    """A round's submission, by its id; alone, the report and the answer in the chat, too."""
+    document = await services.submissions.put(submission)
+    if not is_alone(state):
+        return {"submission": document}
+    services.close_run(state["execution_id"])
+    report = submission.report.model_dump(mode="json")
+    return {"submission": document, "report": report, "messages": [answer(state, submission.content)]}
 
 
 def folders(services: Services, state: ResearchState) -> list[Path]:

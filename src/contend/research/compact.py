@@ -19,7 +19,6 @@ from contend.prompts.research import (
 )
 from contend.research.ask import (
     agent,
-    guard_of,
     max_iterations,
     rejection_reason,
     scope,
@@ -27,7 +26,7 @@ from contend.research.ask import (
     stance_of,
     team_of,
 )
-from contend.research.planting import PlantedFilter
+from contend.research.planted import PlantedFilter, guard_of
 from contend.research.state import ResearchState
 from contend.services import Services
 from contend.text import clean, shorten

@@ -34,7 +34,7 @@ from contend.models.research import (
     TableRow,
 )
 from contend.research.draft_view import PARTS
-from contend.research.planting import PlantedFilter
+from contend.research.planted import PlantedFilter
 from contend.text import clean, split_code
 
 _MARK = re.compile(r"\[\^?P?\d{1,3}(?:\s*[,–-]\s*P?\d{1,3})*\]")

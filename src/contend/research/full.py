@@ -32,7 +32,7 @@ from contend.prompts.research import (
     SourceDocument,
     SummarizePrompt,
 )
-from contend.research.ask import agent, guard_of, profile, rejection_reason, scope, searched_sources, stance_of, team_of
+from contend.research.ask import agent, profile, rejection_reason, scope, searched_sources, stance_of, team_of
 from contend.research.draft_view import length_of, shown_draft
 from contend.research.drafts import (
     draft_of,
@@ -42,8 +42,8 @@ from contend.research.drafts import (
     section_of,
     with_summary,
 )
-from contend.research.evidence import Evidence, EvidencePool, numbers_of
-from contend.research.gathering import pool_of
+from contend.research.evidence import Evidence, EvidencePool, numbers_of, pool_of
+from contend.research.planted import guard_of
 from contend.research.state import ResearchState, WrittenSection
 from contend.services import Services
 from contend.sources.local_index import CatalogueEntry

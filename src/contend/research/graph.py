@@ -8,23 +8,34 @@
 import json
 from dataclasses import dataclass
 from typing import Literal
+from uuid import uuid4
 
+from langgraph.errors import NodeError
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Send
+from langgraph.runtime import Runtime
+from langgraph.types import Command, Send
 
-from contend.langgraph_compat import add_node, add_routes
-from contend.models.options import ResearchOptions
+from contend.errors import ContendError, InputError, StoreError
+from contend.langgraph_compat import add_node, add_routes, cause
+from contend.models.options import DEPTHS, ResearchOptions, ResolvedOptions, RunOptions, TeamConfig
 from contend.models.record import Record
-from contend.preflight import is_alone
+from contend.preflight import answer, is_alone, open_question, opened, refuse
 from contend.registry import team_kind
-from contend.research.alone import ResearchAlone
 from contend.research.ask import max_iterations, profile, queries_of, search_task, searched_sources, team_of
+from contend.research.evidence import pages_to_read, pool_of
 from contend.research.full import outline_of, writes_by_section
-from contend.research.gathering import pool_of
 from contend.research.nodes import ResearchNodes
 from contend.research.quoting import QuotesNode
-from contend.research.reading import pages_to_read
-from contend.research.state import PageTask, ResearchInput, ResearchOutput, ResearchState, SearchTask, SectionTask
+from contend.research.state import (
+    FRESH,
+    PageTask,
+    ResearchInput,
+    ResearchOutput,
+    ResearchState,
+    ResearchUpdate,
+    SearchTask,
+    SectionTask,
+)
 from contend.research.writing import WritingNodes
 from contend.services import Services
 
@@ -120,6 +131,56 @@ class ResearchRoutes:
             if (query in keywords or source == "local") and query not in past
         ]
         return [Send("search", search_task(state, query, source, limit=limit)) for query, source in pairs]
+
+
+@dataclass(frozen=True)
+class ResearchAlone:
+    """How a research without a team begins, and how it fails."""
+
+    services: Services
+
+    async def open_run(self, state: ResearchState, runtime: Runtime[Record]) -> ResearchUpdate:
+        """Theme, options and a plain team."""
+        opening = await open_question(self.services, state, runtime.context)
+        if not opening.options.sources:
+            raise InputError("sources: none is on; give documents, or see `contend doctor`")
+        loops = _loops(opening.request, opening.options)
+        team = TeamConfig(team_id="research", name="Research", sources=opening.options.sources, max_iterations=loops)
+        if not team_kind(opening.teams[0].kind).may_win:
+            team = opening.teams[0]
+        execution_id = str(uuid4())
+        await self.services.open_run(execution_id, opening.options).keep_options()
+        return {
+            **FRESH,
+            **opened(state, opening, execution_id),
+            "team": team.model_dump(mode="json"),
+            "round_number": 1,
+            "brief": "",
+            "bullets": [],
+            "history": [],
+            "best_submission": None,
+            "clock": None,
+        }
+
+    async def refuse(self, state: ResearchState, error: NodeError) -> Command[Literal["__end__"]]:
+        return refuse(state, error, FRESH)
+
+    async def fail(self, state: ResearchState, error: NodeError) -> Command[Literal["__end__"]]:
+        """A failure is told in the chat. A team hears the error itself.
+
+        What a store refused is no answer: the run stands where it is, and goes on.
+        """
+        why = cause(error)
+        if not is_alone(state) or not isinstance(why, ContendError) or isinstance(why, StoreError):
+            raise why
+        self.services.close_run(state["execution_id"])
+        return Command(update={"next_action": "end", "messages": [answer(state, str(why))]}, goto="__end__")
+
+
+def _loops(own: RunOptions, options: ResolvedOptions) -> int | None:
+    """As many loops as a quick run, where nobody set a number: no judge reads what it writes, so a reviewer does."""
+    left_to_depth = own.max_iterations is None and options.max_iterations == DEPTHS[options.depth].max_iterations
+    return DEPTHS["quick"].max_iterations if left_to_depth else None
 
 
 class ResearchTeam:

@@ -1,25 +1,32 @@
-"""A team whose rounds a graph of somebody else's plays: asked by one message, its report checked as any other."""
+"""A team whose rounds a graph of somebody else's plays: asked by one message, its report checked as any other.
+
+What the report cites is retrieved by contend's own sources: only then does it count.
+"""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from langgraph.graph import END, START, StateGraph
+from pydantic import ValidationError
 
 from contend.errors import DraftError, InputError, SourceError
 from contend.graph_teams import GraphRequest, ModelMeter, TeamGraph, reply_of, shown_step
 from contend.llm.budget import Ledger
 from contend.models.evaluation import Submission
 from contend.models.options import TeamConfig
-from contend.models.research import CitedSentence, Draft, SearchResult
+from contend.models.research import CitedSentence, Draft, Found, SearchResult
 from contend.models.task import CallUsage
 from contend.prompts.research import GraphPrompt
-from contend.report import build_report, read_draft
+from contend.report import Reference, build_report, read_draft
+from contend.report.plain import plain_title
 from contend.research.ask import (
+    SUMMARY_CHARACTERS,
     folders,
-    guard_of,
     how_many,
     search_task,
     searched_sources,
@@ -27,19 +34,19 @@ from contend.research.ask import (
     tell_step,
     with_texts,
 )
-from contend.research.cited import CitedDocuments, retrieve
-from contend.research.evidence import EMPTY, Evidence, EvidencePool
+from contend.research.evidence import EMPTY, PASSAGES_A_QUERY, Evidence, EvidencePool, passages_of
 from contend.research.full import fixes_for, length_values
-from contend.research.gathering import passages_of
 from contend.research.nodes import search_done, turn_off
-from contend.research.planting import without_planted
-from contend.research.screening import screened
+from contend.research.planted import guard_of, screened, without_planted
 from contend.research.state import ResearchInput, ResearchOutput, ResearchState
 from contend.research.writing import speaking_of
+from contend.retrieval import HybridIndex
 from contend.services import Services
+from contend.sources.passages import TextPiece
+from contend.sources.source_set import FullText
 from contend.sources.throttle import canonical_url
 from contend.stores.documents import passage_id
-from contend.text import clean, estimate_tokens, file_name
+from contend.text import ADDRESS, clean, estimate_tokens, file_name, shorten
 from contend.tools import lend
 
 MOST_CHARACTERS = 100_000
@@ -48,7 +55,27 @@ MOST_CHARACTERS = 100_000
 _MOST_STEPS_TOLD = 200
 _MOST_NAMES = 200
 _HITS = 5
+MOST_REFERENCES = 60
+_ALL = 10**9
+_NOWHERE = "it has neither a web address nor the name of a document of this run"
 _SHOWN = "## {hit.result.title}\n\nReference: {reference}\n\n{hit.text}"
+
+
+class Retrieved(NamedTuple):
+    """A cited document, and its text in passages."""
+
+    result: SearchResult
+    text: FullText
+
+    def nearest(self, sentence: CitedSentence) -> list[TextPiece]:
+        return self.text.nearest(sentence.text, PASSAGES_A_QUERY)
+
+
+class CitedDocuments(NamedTuple):
+    """The documents by the keys of their references, and the reason by key for each that was not retrieved."""
+
+    documents: dict[str, Retrieved]
+    missing: dict[str, str]
 
 
 class _Nearest(NamedTuple):
@@ -250,3 +277,64 @@ def _evidence(document: str, piece: _Nearest, result: SearchResult) -> Evidence:
         "weight": 1.0,
         "queries": {},
     }
+
+
+async def retrieve(
+    services: Services, references: Mapping[str, Reference], *, documents: Sequence[str], execution_id: str
+) -> CitedDocuments:
+    """Each reference once: own documents by name, pages as those of searches are read."""
+    own = await _own_documents(services, documents, execution_id)
+    keys = list(references)[:MOST_REFERENCES]
+    answers = await asyncio.gather(*(_one(services, references[key], own) for key in keys))
+    by_key = dict(zip(keys, answers, strict=True))
+    missing = {key: answer for key, answer in by_key.items() if isinstance(answer, str)}
+    missing |= {key: f"over {MOST_REFERENCES} references" for key in references if key not in keys}
+    return CitedDocuments({key: each for key, each in by_key.items() if isinstance(each, Retrieved)}, missing)
+
+
+async def _one(services: Services, reference: Reference, own: Mapping[str, list[Found]]) -> Retrieved | str:
+    """The document, or why there is none."""
+    if urlsplit(reference.address).scheme in {"http", "https"}:
+        return await _page(services, reference)
+    name = _own_name(reference, own)
+    return await asyncio.to_thread(_document, own[name]) if name else _NOWHERE
+
+
+async def _page(services: Services, reference: Reference) -> Retrieved | str:
+    try:
+        page = await services.sources.full_texts.read(reference.address)
+        result = _result(reference, shorten(clean(page.pieces[0].text, single_line=True), SUMMARY_CHARACTERS))
+    except SourceError as error:
+        return str(error)
+    except ValidationError:
+        return "its address cannot be read"
+    return Retrieved(result, page)
+
+
+def _result(reference: Reference, summary: str) -> SearchResult:
+    title = plain_title(ADDRESS.sub("", reference.text.split("\n", maxsplit=1)[0])).strip(" -–—:.,;()<>*")
+    return SearchResult(
+        title=title[:500] or reference.address[:500], summary=summary, source="web", url=reference.address
+    )
+
+
+async def _own_documents(services: Services, documents: Sequence[str], execution_id: str) -> dict[str, list[Found]]:
+    """The sections of the run's own documents, by the names of their files."""
+    if not documents:
+        return {}
+    sections: dict[str, list[Found]] = {}
+    for each in await services.sources.whole(documents, execution_id, _ALL):
+        sections.setdefault(file_name(each.result.url), []).append(each)
+    return sections
+
+
+def _own_name(reference: Reference, own: Mapping[str, Any]) -> str:
+    """The document that a reference names, by its address or in its text; of several the longest name."""
+    text = f"{unquote(Path(urlsplit(reference.address).path).name)}\n{reference.text}".casefold()
+    return max((name for name in own if name.casefold() in text), key=len, default="")
+
+
+def _document(sections: Sequence[Found]) -> Retrieved:
+    pieces = [TextPiece(each.heading, each.text) for each in sections]
+    index = HybridIndex([f"{piece.heading}\n{piece.text}" for piece in pieces])
+    return Retrieved(sections[0].result, FullText(pieces, index))

@@ -14,9 +14,9 @@ from contend.models.evaluation import Submission
 from contend.models.events import MOST_HITS, Hit, SearchDone, SourceOff
 from contend.models.research import Draft, Found, ResearchPlan
 from contend.research import compact, full
-from contend.research.alone import hand_in
 from contend.research.ask import (
     draft_to_mend,
+    hand_in,
     how_many,
     max_iterations,
     profile,
@@ -27,25 +27,26 @@ from contend.research.ask import (
     tell_step,
     with_texts,
 )
-from contend.research.evidence import EvidencePool
-from contend.research.gathering import (
+from contend.research.evidence import (
+    EvidencePool,
     at_work,
     chosen_ids,
-    cited_ids,
     earlier_ids,
     grown_pool,
     keep_pool,
+    nearest_passages,
+    pages_to_read,
     passages_of,
     pool_of,
     room_for,
-    seated_ids,
+    seated,
     tokens_of,
+    unread_pages,
     whole_ids,
     within,
     working_ids,
 )
-from contend.research.reading import nearest_passages, pages_to_read, unread_pages
-from contend.research.screening import screened
+from contend.research.planted import screened
 from contend.research.state import BEGUN, EMPTIED, PageTask, ResearchState, ResearchUpdate, SearchTask
 from contend.research.writing import submission_of
 from contend.services import Services
@@ -150,7 +151,7 @@ class ResearchNodes:
         """A model chooses once which of the new passages serve which point; what the draft cites stays."""
         pool, best = await pool_of(self.services, state), await self.services.submission(state.get("best_submission"))
         by_id = {each["id"]: each for each in pool["passages"]}
-        budget, pinned = profile(state).chosen_tokens, cited_ids(draft_to_mend(state, best))
+        budget, pinned = profile(state).chosen_tokens, pinned_ids(state, best)
         candidates = [by_id[each] for each in state["to_choose"]]
         texts = await with_texts(self.services, passages_of(pool, state["to_choose"]))
         reply, usage = await full.choose(self.services, state, candidates, texts, budget=budget)
@@ -222,7 +223,7 @@ class ResearchNodes:
         `first`: the ids of those that come before others, in this order.
         """
         limits, earlier = profile(state), earlier_ids(state, best)
-        pinned = cited_ids(draft_to_mend(state, best))
+        pinned = pinned_ids(state, best)
         room = room_for(pool, pinned, limits.chosen_tokens)
         if limits.compact:
             return at_work(pool, working_ids(pool, pinned, tokens=limits.chosen_tokens))
@@ -238,7 +239,8 @@ class ResearchNodes:
             return {**at_work(pool, everything), "to_choose": [], "nothing_new": has_draft and not new}
         if not new:
             # A model has chosen among all of it. A round that begins looks again at what its searches find first.
-            ids = earlier if has_draft else [*earlier, *seated_ids(pool, queries_of(state))]
+            queries = [] if has_draft else queries_of(state)
+            ids = [*earlier, *(each["id"] for each in seated(pool["passages"], queries)[: len(queries)])]
             return {**at_work(pool, within(pool, ids, tokens=room)), "to_choose": [], "nothing_new": has_draft}
         return {"to_choose": new, "nothing_new": False}
 
@@ -320,6 +322,11 @@ def _follow_decision(state: ResearchState, answer: object) -> ResearchUpdate:
     if isinstance(result, Rejected):
         return {**update, "task_plan": None, "next_action": "research"}
     return {**update, "task_plan": result.value.model_dump(mode="json")}
+
+
+def pinned_ids(state: ResearchState, best: Submission | None) -> list[str]:
+    """The passages that the draft to mend rests on, in its order."""
+    return draft.passages() if (draft := draft_to_mend(state, best)) else []
 
 
 def open_queries(state: ResearchState, pool: EvidencePool) -> list[str]:

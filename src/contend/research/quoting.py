@@ -29,8 +29,7 @@ from contend.quotes import (
     said_by,
     units_of,
 )
-from contend.research.alone import hand_in
-from contend.research.ask import how_many, tell_step
+from contend.research.ask import hand_in, how_many, tell_step
 from contend.research.state import BEGUN, ResearchInput, ResearchOutput, ResearchState, ResearchUpdate
 from contend.services import Services
 from contend.stores.documents import passage_id

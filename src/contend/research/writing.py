@@ -20,7 +20,6 @@ from contend.research import compact, full
 from contend.research.ask import (
     draft_to_mend,
     folders,
-    guard_of,
     how_many,
     passages_at_work,
     profile,
@@ -28,9 +27,8 @@ from contend.research.ask import (
     tell_step,
     whole_results,
 )
-from contend.research.evidence import EvidencePool
-from contend.research.gathering import at_work, cited_ids, pool_of, room_for, tokens_of, working_ids
-from contend.research.planting import without_planted
+from contend.research.evidence import EvidencePool, at_work, pool_of, room_for, tokens_of, working_ids
+from contend.research.planted import guard_of, without_planted
 from contend.research.state import EMPTIED, ResearchState, ResearchUpdate, SectionTask, WrittenSection
 from contend.services import Services
 from contend.text import shorten
@@ -58,7 +56,7 @@ class WritingNodes:
 
     async def _later_passages(self, state: ResearchState, draft: Draft) -> ResearchUpdate:
         """Of more than later calls hold: what the draft cites and what searches found best, in the documents' order."""
-        pool, tokens, ids = await pool_of(self.services, state), profile(state).chosen_tokens, cited_ids(draft)
+        pool, tokens, ids = await pool_of(self.services, state), profile(state).chosen_tokens, draft.passages()
         if tokens_of(pool, {each["id"] for each in state["passages"]}) <= room_for(pool, ids, tokens):
             return {}
         working = set(working_ids(pool, ids, tokens=tokens // 2))
@@ -200,8 +198,7 @@ def _found_by(state: ResearchState, pool: EvidencePool) -> dict[str, str]:
     """The search that found each cited passage best; none where all documents were read whole."""
     if pool.get("whole"):
         return {}
-    statements = Draft.model_validate(state["draft_report"]).placed()
-    ids = {passage for each in statements for passage in each.sentence.passages}
+    ids = Draft.model_validate(state["draft_report"]).passages()
     passages = [each for each in pool["passages"] if each["id"] in ids and each["queries"]]
     return {each["id"]: min(each["queries"], key=lambda query: each["queries"][query]) for each in passages}
 

@@ -15,7 +15,6 @@ from contend.prompts.research import ShownPassage, SourceDocument
 from contend.research.ask import with_texts
 from contend.research.draft_view import shown_draft
 from contend.research.evidence import numbers_of
-from contend.research.gathering import cited_ids
 from contend.services import Services
 from contend.text import (
     WORDS,
@@ -67,7 +66,7 @@ async def report_view(services: Services, submission: Submission, *, tokens: int
     passages = await _judged_passages(services, submission, tokens=tokens, beside=beside)
     view = ReportView("", structured=True, passages=passages)
     at_hand = {each.id for each in submission.passages}
-    unknown = {each: INVENTED for each in cited_ids(submission.draft) if each not in at_hand}
+    unknown = {each: INVENTED for each in submission.draft.passages() if each not in at_hand}
     text = shown_draft(submission.draft, {**view.numbers, **unknown}, basis=False)
     return view._replace(text=text, invented=bool(unknown))
 
@@ -75,7 +74,7 @@ async def report_view(services: Services, submission: Submission, *, tokens: int
 async def _judged_passages(services: Services, submission: Submission, *, tokens: int, beside: int) -> list[Passage]:
     passages = await with_texts(services, submission.passages)
     sizes = {each.id: estimate_tokens(compact_tables(each.text)) for each in passages}
-    ids = set(cited_ids(submission.draft)) & sizes.keys()
+    ids = set(submission.draft.passages()) & sizes.keys()
     least = sum(sizes[each] for each in ids)
     if least > tokens:
         return await cited_passages(services, submission, tokens=tokens)
@@ -96,7 +95,7 @@ def reference_numbers(submission: Submission) -> dict[str, int]:
 async def cited_passages(services: Services, submission: Submission, *, tokens: int) -> list[Passage]:
     """The passages that the draft cites, whole, in its order, as far as `tokens` goes; at least one."""
     by_id = {each.id: each for each in submission.passages}
-    passages = [by_id[each] for each in cited_ids(submission.draft) if each in by_id]
+    passages = [by_id[each] for each in submission.draft.passages() if each in by_id]
     return await whole_passages(services, passages, tokens=tokens)
 
 
@@ -120,7 +119,7 @@ async def compare_prompt(
     # In both orders of a pair the prompts begin alike.
     one, other = sorted((first, second), key=lambda each: each.content)
     by_id = {each.id: each for each in (*one.passages, *other.passages)}
-    ids = dict.fromkeys([*cited_ids(one.draft), *cited_ids(other.draft)])
+    ids = dict.fromkeys([*one.draft.passages(), *other.draft.passages()])
     # Of teams that had the same passages at hand, each has the number that writers and judges know it by.
     at_hand = numbers_of(list(by_id))
     numbers = dict.fromkeys(ids, INVENTED) | at_hand
