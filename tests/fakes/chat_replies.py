@@ -152,6 +152,7 @@ def _report(asked: Asked) -> dict[str, Any]:
     table = [{"type": "table", "columns": ["Statement", "No."], "rows": rows}] if rows else []
     return {
         "sources_by_name": False,
+        "own_headings": False,
         "summary": [body[0]],
         "findings": body[:4],
         "sections": [
@@ -433,7 +434,7 @@ _REPLIES = {
     "MergeReply": _merge,
     "SectionDraftReply": _section,
     "SummaryReply": lambda asked: {
-        name: _report(asked)[name] for name in ("sources_by_name", "summary", "findings", "limits")
+        name: _report(asked)[name] for name in ("sources_by_name", "own_headings", "summary", "findings", "limits")
     },
     "CriteriaReply": _criteria,
     "VerdictsReply": _verdicts,

@@ -105,6 +105,18 @@ def test_an_opening_on_documents_that_no_numbered_part_names_shows_their_numbers
     assert "Much rests on all of it [1–4]." in published(unnumbered)
 
 
+def test_a_report_whose_reader_says_how_it_is_laid_out_has_the_headings_of_its_sections_alone() -> None:
+    report = named_report().model_copy(update={"own_headings": True})
+
+    shown = published(report)
+
+    assert [line for line in shown.splitlines() if line.startswith("#")] == [
+        f"# {report.theme}", "## Sites", "## 1. Money", "## 2. Room", "## Constraints and Challenges", "## References",
+    ]  # fmt: skip
+    assert "\n1. **T**; prices.csv\n" in shown
+    assert "It costs 240 [1][2]." in read_references(shown).body
+
+
 def test_marks_show_numbers_unless_the_reports_readers_want_names() -> None:
     assert source_names(named_report(by_name=False), "en", [Path("/docs")]) == NUMBERS_ALONE
 

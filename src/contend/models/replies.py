@@ -220,14 +220,15 @@ Limits = Annotated[Statements, Field(max_length=10)]
 
 
 class PrintedReply(Reply):
-    """What begins with how the report's sources are printed: by their files' names, or by numbers."""
+    """What begins with how the report is printed: its sources by their files' names, no headings but its sections'."""
 
     sources_by_name: bool
+    own_headings: bool
 
     @model_validator(mode="before")
     @classmethod
     def _of_an_older_recording(cls, reply: object) -> object:
-        return {"sources_by_name": False, **reply} if isinstance(reply, dict) else reply
+        return {"sources_by_name": False, "own_headings": False, **reply} if isinstance(reply, dict) else reply
 
 
 class ReportReply(PrintedReply):

@@ -217,7 +217,7 @@ class Draft(Record):
 
     `withheld`: the addresses of sources that speak to AI systems, and whose orders a sentence repeated that was left
     out; "" for one that no source orders. `declined`: the fixes that this round's revisions did not follow, and why.
-    `sources_by_name`: as in `ResearchReport`.
+    `sources_by_name`, `own_headings`: as in `ResearchReport`.
     """
 
     title: str = ""
@@ -229,6 +229,7 @@ class Draft(Record):
     withheld: list[str] = Field(default_factory=list)
     declined: list[str] = Field(default_factory=list)
     sources_by_name: bool = False
+    own_headings: bool = False
 
     def placed(self) -> list[PlacedSentence]:
         """Every sentence, item and row in reading order, with its place."""
@@ -339,7 +340,8 @@ MARK = re.compile(r"\[([1-9]\d*)\]")
 class ResearchReport(Record):
     """The report. `[n]` in its texts is entry n of `sources`. A right answer may be one short sentence.
 
-    `sources_by_name`: whether readers see the files' names of local documents in the marks.
+    `sources_by_name`: whether readers see the files' names of local documents in the marks; `own_headings`: whether the
+    report has no headings but those of its sections, because its reader says how it is to be laid out.
     """
 
     theme: Theme
@@ -349,6 +351,7 @@ class ResearchReport(Record):
     constraints_and_challenges: str = ""
     sources: list[SearchResult] = Field(default_factory=list)
     sources_by_name: bool = False
+    own_headings: bool = False
     generated_at: UtcDatetime = Field(default_factory=utc_now)
 
     def cited_count(self) -> int:
@@ -365,33 +368,36 @@ class ResearchReport(Record):
         return self.sources[: self.cited_count()]
 
     def to_markdown(self, language: Language = "en", *, folders: Sequence[Path] = ()) -> str:
-        """The report as Markdown, in the layout that readers of the format match on.
+        """The report as Markdown, in the layout that readers of the format match on, or with headings of its own.
 
         Local documents in one of the `folders` are named by their paths in it.
         """
         named = WORDS[language].headings
-        findings = [f"{number}. {finding}" for number, finding in enumerate(self.key_findings, start=1)]
-        limits = ["", f"## {named.limits}", "", self.constraints_and_challenges]
-        lines = [
-            f"# {self.theme}",
-            *("", f"## {named.summary}", "", self.executive_summary),
-            *("", f"## {named.findings}", "", *findings),
-            *("", f"## {named.analysis}", "", self.detailed_analysis),
-            *(limits if self.constraints_and_challenges else []),
-            *("", f"## {named.references}", ""),
-        ]
-        cited = self.cited_count()
+        findings = "\n".join(f"{number}. {finding}" for number, finding in enumerate(self.key_findings, start=1))
+        parts = [f"# {self.theme}"]
+        if self.own_headings:
+            parts += [self.executive_summary, findings, _SECTION_HEADING.sub("## ", self.detailed_analysis)]
+        else:
+            parts += [f"## {named.summary}", self.executive_summary, f"## {named.findings}", findings]
+            parts += [f"## {named.analysis}", self.detailed_analysis]
+        if self.constraints_and_challenges:
+            parts += [f"## {named.limits}", self.constraints_and_challenges]
+        parts.append(f"## {named.references}")
         for number, source in enumerate(self.sources, start=1):
-            heading = [f"### {named.also_read}", ""] if number == cited + 1 else []
-            lines += [*heading, *_reference(number, source, shown_address(source.url, folders)), ""]
-        lines.append(f"{GENERATED_AT}: {self.generated_at:%Y-%m-%d %H:%M:%S} UTC*")
-        return "\n".join(lines)
+            parts += [f"### {named.also_read}"] if number == self.cited_count() + 1 else []
+            parts.append(_reference(number, source, shown_address(source.url, folders), short=self.own_headings))
+        parts.append(f"{GENERATED_AT}: {self.generated_at:%Y-%m-%d %H:%M:%S} UTC*")
+        return "\n\n".join(parts)
 
 
-def _reference(number: int, source: SearchResult, address: str) -> list[str]:
+_SECTION_HEADING = re.compile(r"^### ", re.MULTILINE)
+
+
+def _reference(number: int, source: SearchResult, address: str, *, short: bool) -> str:
+    authors = ", ".join(source.authors or [])
+    if short:
+        return "; ".join(filter(None, [f"{number}. **{source.title}**", address, source.published_date, authors]))
     lines = [f"{number}. **{source.title}**", f"   - Source: {source.source}", f"   - URL: {address}"]
-    if source.published_date:
-        lines.append(f"   - Published: {source.published_date}")
-    if source.authors:
-        lines.append(f"   - Authors: {', '.join(source.authors)}")
-    return lines
+    lines += [f"   - Published: {source.published_date}"] if source.published_date else []
+    lines += [f"   - Authors: {authors}"] if authors else []
+    return "\n".join(lines)

@@ -163,6 +163,7 @@ def build_report(
         constraints_and_challenges=limits,
         sources=[citations.sources[url] for url in dict.fromkeys([*citations.numbers, *citations.sources])],
         sources_by_name=draft.sources_by_name,
+        own_headings=draft.own_headings,
         generated_at=generated_at or utc_now(),
     )
 

@@ -54,7 +54,7 @@ _SEVERAL = re.compile(r"\[\^?(\d{1,3}(?:\s?[,;、–-]\s?\^?\d{1,3})*)\]")
 _PART = re.compile(r"(\d+)(?:\s?[–-]\s?\^?(\d+))?")
 _SEE_PARTS = re.compile(rf"\s?\[(?:{'|'.join(words.see_parts.format(parts='[0-9, ]+') for words in WORDS.values())})\]")
 _BRACKETS = re.compile(r"\[([^\[\]]+)\](?!\()")
-_OWN_ADDRESS = re.compile(r"^ +- URL: (\S.*)$", re.MULTILINE)
+_OWN_ADDRESS = re.compile(r"^(?: +- URL: |\*\*.*\*\*; )([^\s;][^;\n]*)", re.MULTILINE)
 
 
 class Reference(NamedTuple):

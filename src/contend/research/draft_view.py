@@ -25,6 +25,7 @@ def shown_draft(
     """
     lines = [f"Title: {draft.title}"] if draft.title else []
     lines += ["Sources: printed by the names of their files"] if draft.sources_by_name else []
+    lines += ["Headings: those of the sections alone are printed"] if draft.own_headings else []
     heading, rows, blocks = "", draft.rows(), _block_lines(draft)
     for place, sentence in draft.placed():
         if only_sections and not place[0].isdigit():

@@ -70,6 +70,7 @@ def draft_of(reply: ReportReply, offered: Sequence[Passage], bullets: Sequence[M
     return Draft(
         title=title,
         sources_by_name=reply.sources_by_name,
+        own_headings=reply.own_headings,
         summary=_sentences(reply.summary, ids),
         findings=_sentences(reply.findings, ids),
         sections=[_section(section, ids) for section in reply.sections],
@@ -89,7 +90,8 @@ def with_summary(draft: Draft, reply: SummaryReply, offered: Sequence[Passage]) 
     """The draft with what its summarizer wrote around the sections."""
     ids = [passage.id for passage in offered]
     parts = {name: _sentences(getattr(reply, name), ids) for name in ("summary", "findings", "limits")}
-    return draft.model_copy(update={**parts, "sources_by_name": reply.sources_by_name})
+    printed = {"sources_by_name": reply.sources_by_name, "own_headings": reply.own_headings}
+    return draft.model_copy(update={**parts, **printed})
 
 
 def revised(
