@@ -5,8 +5,18 @@ from typing import Any, cast
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contend.llm import ContextProfile
 from contend.models.replies import ChoiceReply
-from contend.research.evidence import EMPTY, Evidence, EvidencePool, chosen_ids, grown, grown_pool, offered
+from contend.research.evidence import (
+    EMPTY,
+    Evidence,
+    EvidencePool,
+    chosen_ids,
+    grown,
+    grown_pool,
+    offered,
+    room_for,
+)
 from contend.research.state import ResearchState
 from contend.stores.documents import text_id
 
@@ -52,6 +62,15 @@ def test_a_passage_found_by_an_earlier_release_keeps_the_id_that_drafts_name() -
 
     assert [each["title"] for each in found] == ["2024.md", "2025.md"]
     assert found[0]["id"] == "7" * 64
+
+
+def test_all_that_was_found_stays_at_hand_where_it_is_at_most_twice_what_the_draft_rests_on() -> None:
+    limits = ContextProfile(128_000)
+    pool: EvidencePool = {**EMPTY, "passages": [passage(name, tokens=12_000) for name in "abcd"]}
+
+    assert room_for(pool, ["a", "b"], limits) == 48_000
+    assert room_for(pool, ["a"], limits) == 12_000 + limits.chosen_tokens // 2
+    assert room_for(pool, ["a", "b"], ContextProfile(8_000)) < 48_000
 
 
 def test_each_query_has_its_best_three_before_what_many_queries_found() -> None:

@@ -29,6 +29,7 @@ from contend.report import build_report
 from contend.research.ask import with_texts
 from contend.research.draft_view import length_of
 from contend.research.drafts import draft_of, faults_of
+from contend.research.evidence import MOST_OF_WHOLE
 from contend.research.full import draft_text, length_values
 from contend.research.planted import PlantedFilter, without_planted
 from contend.run_context import RunContext
@@ -162,8 +163,6 @@ _PREFERRED: Mapping[str | None, Literal["editor", "winner"]] = {EDITOR: "editor"
 _LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FEWEST = 2
 """Fewer reports are not merged."""
-_MOST_OF_WHOLE = 2
-"""Own documents that take more than so many times what the reports rest on cost more than they bring."""
 
 
 @dataclass(frozen=True)
@@ -279,7 +278,7 @@ class EditingNodes:
         texts = await with_texts(self.services, [*by_id.values()])
         sizes = [(each.url, estimate_tokens(compact_tables(each.text))) for each in texts]
         of_others = sum(size for url, size in sizes if urlsplit(url).scheme != "file")
-        most = min(tokens - of_others, _MOST_OF_WHOLE * sum(size for _, size in sizes))
+        most = min(tokens - of_others, MOST_OF_WHOLE * sum(size for _, size in sizes))
         whole = await self._own_documents(state, options, submissions, tokens=most)
         return await whole_passages(
             self.services, [*({each.id: each for each in whole} | by_id).values()], tokens=tokens

@@ -13,6 +13,7 @@ from typing import Any, NotRequired
 from typing_extensions import TypedDict
 
 from contend.errors import SourceError
+from contend.llm import ContextProfile
 from contend.models.evaluation import Submission
 from contend.models.replies import ChoiceReply
 from contend.models.research import Passage, SearchResult
@@ -22,6 +23,9 @@ from contend.sources.source_set import FullText
 from contend.sources.throttle import canonical_url
 from contend.stores.documents import passage_id, text_id
 from contend.text import estimate_tokens, shared_content
+
+MOST_OF_WHOLE = 2
+"""All that was found, where it takes more than so many times what a report rests on, costs more than it brings."""
 
 SEATS_A_QUERY = 3
 """So many of a query's best hits are offered whatever other queries found."""
@@ -236,9 +240,15 @@ def working_ids(pool: EvidencePool, pinned: Sequence[str], *, tokens: int) -> li
     return [each["id"] for each in offered(pool["passages"], pinned=pinned, tokens=tokens)]
 
 
-def room_for(pool: EvidencePool, pinned: Sequence[str], tokens: int) -> int:
-    """What passages may take: what the profile says, and half of it again where a draft holds on to the most."""
-    return max(tokens, tokens_of(pool, pinned) + tokens // 2)
+def room_for(pool: EvidencePool, pinned: Sequence[str], limits: ContextProfile) -> int:
+    """What passages may take: what the profile says, and half of it again where a draft holds on to the most.
+
+    All that was found, where that is at most twice what the draft rests on: who mends a citation may need any of it.
+    """
+    every, cited = sum(each["tokens"] for each in pool["passages"]), tokens_of(pool, pinned)
+    if not limits.compact and every <= min(limits.offered_tokens, MOST_OF_WHOLE * cited):
+        return every
+    return max(limits.chosen_tokens, cited + limits.chosen_tokens // 2)
 
 
 def tokens_of(pool: EvidencePool, ids: Iterable[str]) -> int:

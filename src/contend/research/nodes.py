@@ -155,7 +155,7 @@ class ResearchNodes:
         candidates = [by_id[each] for each in state["to_choose"]]
         texts = await with_texts(self.services, passages_of(pool, state["to_choose"]))
         reply, usage = await full.choose(self.services, state, candidates, texts, budget=budget)
-        room = room_for(pool, pinned, budget)
+        room = room_for(pool, pinned, profile(state))
         choice = chosen_ids(reply, candidates, tokens=room - tokens_of(pool, pinned))
         ids = within(pool, [*pinned, *choice, *earlier_ids(state, best)], tokens=room)
         pool = {**pool, "shown": [*pool["shown"], *state["to_choose"]]}
@@ -224,7 +224,7 @@ class ResearchNodes:
         """
         limits, earlier = profile(state), earlier_ids(state, best)
         pinned = pinned_ids(state, best)
-        room = room_for(pool, pinned, limits.chosen_tokens)
+        room = room_for(pool, pinned, limits)
         if limits.compact:
             return at_work(pool, working_ids(pool, pinned, tokens=limits.chosen_tokens))
         candidates = working_ids(pool, [*pinned, *earlier, *first], tokens=max(room, limits.offered_tokens))

@@ -56,10 +56,10 @@ class WritingNodes:
 
     async def _later_passages(self, state: ResearchState, draft: Draft) -> ResearchUpdate:
         """Of more than later calls hold: what the draft cites and what searches found best, in the documents' order."""
-        pool, tokens, ids = await pool_of(self.services, state), profile(state).chosen_tokens, draft.passages()
-        if tokens_of(pool, {each["id"] for each in state["passages"]}) <= room_for(pool, ids, tokens):
+        pool, limits, ids = await pool_of(self.services, state), profile(state), draft.passages()
+        if tokens_of(pool, {each["id"] for each in state["passages"]}) <= room_for(pool, ids, limits):
             return {}
-        working = set(working_ids(pool, ids, tokens=tokens // 2))
+        working = set(working_ids(pool, ids, tokens=limits.chosen_tokens // 2))
         return at_work(pool, [each["id"] for each in pool["passages"] if each["id"] in working])
 
     async def write_section(self, task: SectionTask) -> ResearchUpdate:
