@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from contend.models.record import Language
-from contend.models.research import CitedSentence, Draft, Passage, ResearchReport, SearchResult, Section, flat_section
+from contend.models.research import CitedSentence, Draft, Passage, ResearchReport, SearchResult, flat_section
 from contend.models.round import LeaderboardEntry
 from contend.models.task import RunUsage
 from contend.report import ReportHead, build_report
@@ -32,7 +32,7 @@ def draft(**parts: list[CitedSentence]) -> Draft:
         "analysis": [said(f"{FILLER}, said report {number}.", "a") for number in range(3)],
     }
     told = shipped | parts
-    section = Section.model_validate(flat_section(told.pop("analysis")))
+    section = flat_section(told.pop("analysis"))
     return Draft(**told, sections=[section])
 
 

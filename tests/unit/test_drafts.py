@@ -23,7 +23,7 @@ from contend.models.research import (
 from contend.report.build import build_report, published_lines
 from contend.report.plain import with_shown_marks
 from contend.report.reading import read_draft
-from contend.research.draft_view import length_of, shown_draft
+from contend.research.draft_forms import length_of, shown_draft, with_passages, without
 from contend.research.drafts import draft_of, faults_of, faults_of_revision, revised
 
 PASSAGES = [Passage(id=f"p{number}", url=f"https://a.org/{number}", title="A") for number in (1, 2, 3)]
@@ -94,7 +94,7 @@ def revision(**changed: object) -> RevisionReply:
 
 
 def test_a_draft_names_passages_by_id_and_used_lessons() -> None:
-    assert [(place, each.passages) for place, each in draft().placed()] == [
+    assert [(each.place, each.sentence.passages) for each in draft().placed()] == [
         ("summary 1", ["p1"]), ("finding 1", ["p2"]), ("1.1.1", ["p1", "p2"]), ("1.2.1", ["p1"]), ("1.2.2", ["p3"]),
         ("2.1.1", ["p3"]), ("limit 1", []),
     ]  # fmt: skip
@@ -128,7 +128,7 @@ def with_cells(**changed: object) -> Draft:
 
 
 def test_a_row_rests_on_what_its_cells_name_and_what_it_names_as_a_whole() -> None:
-    rows = [each for place, each in with_cells().placed() if place.startswith("1.1.")]
+    rows = [each.sentence for each in with_cells().placed() if each.place.startswith("1.1.")]
 
     assert [each.passages for each in rows] == [["p1", "p3", "p2"], ["p3", "p1"]]
     assert rows[0].text == "Bridge: West; Hertz: 0.2; Cost | £: 240"
@@ -349,7 +349,7 @@ def test_what_all_rows_of_a_table_rest_on_is_printed_once_and_reads_back_for_eac
     assert [mark.number for line in lines for mark in line.marks] == citation_numbers(report)
     (read,) = read_draft(report.to_markdown()).draft.tables().values()
     assert [len(read.statement(each).passages) for each in read.rows] == [3, 3]
-    cited = length_of(common)["draft_words"] - length_of(common.with_passages(lambda _: {}))["draft_words"]
+    cited = length_of(common)["draft_words"] - length_of(with_passages(common, lambda _: {}))["draft_words"]
     assert cited == (2 + 2 * 1 if by_name else 0) + OPENING_MARKS
 
 
@@ -418,7 +418,7 @@ def test_cells_read_back_from_their_report_with_their_sources(language: Literal[
 
 
 def test_passages_that_take_the_place_of_others_take_it_in_cells_too() -> None:
-    changed = with_cells().with_passages(lambda _: {"p3": ["q1", "q2"], "p1": ["p1"]})
+    changed = with_passages(with_cells(), lambda _: {"p3": ["q1", "q2"], "p1": ["p1"]})
 
     assert [row.passages_by_cell() for row in changed.rows().values()] == [
         [[], ["p1"], ["q1", "q2"], []], [[], ["q1", "q2"], [], ["p1"]],
@@ -426,7 +426,7 @@ def test_passages_that_take_the_place_of_others_take_it_in_cells_too() -> None:
 
 
 def test_a_draft_without_one_row_keeps_what_the_cells_of_the_others_name() -> None:
-    rest = with_cells().without(lambda each: "East" in each.text)
+    rest = without(with_cells(), lambda each: "East" in each.text)
 
     assert rest
     assert [row.passages_by_cell() for row in rest.rows().values()] == [[[], ["p1"], ["p3", "p2"], []]]
@@ -465,9 +465,7 @@ def test_every_sentence_item_and_cell_of_a_draft_stands_in_its_report(made: Draf
         for cells in (block.columns, *(row.texts() for row in block.rows))
         for cell in cells
     ]
-    plain = [
-        each.text for place, each in made.placed() if not each.text.startswith(tuple(f"{cell}: " for cell in cells))
-    ]
+    plain = [each.text for each in made.sentences() if not each.text.startswith(tuple(f"{cell}: " for cell in cells))]
     for text in [*plain, *cells, *(section.heading for section in made.sections)]:
         assert text in markdown
 
@@ -510,8 +508,7 @@ def test_a_revision_that_keeps_every_statement_changes_nothing(made: Draft) -> N
 def test_what_a_revision_writes_and_keeps_stands_in_its_order_word_for_word(
     made: Draft, wanted: list[tuple[bool, str, int]]
 ) -> None:
-    rows = made.rows()
-    old = [(place, each) for place, each in made.placed() if place not in rows]
+    old = [(each.place, each.sentence) for each in made.placed() if not each.row]
     sentences, expected = [], []
     for keeps, text, at in wanted:
         place, before = old[at % len(old)]

@@ -96,19 +96,18 @@ class DraftClaim(NamedTuple):
 def claims_of(draft: Draft, passages: Sequence[Passage]) -> list[DraftClaim]:
     """The draft's statements in reading order; `passages` carry their texts."""
     texts = {passage.id: passage_text(passage) for passage in passages}
-    cells = {place: "; ".join(filter(None, row.texts())) for place, row in draft.rows().items()}
     return [
         DraftClaim(
-            place,
+            at.place,
             Claim(
-                text=each.text,
-                kind=each.kind,
-                expression=each.basis if each.kind == "derived" else "",
-                cells=cells.get(place, ""),
+                text=at.sentence.text,
+                kind=at.sentence.kind,
+                expression=at.sentence.basis if at.sentence.kind == "derived" else "",
+                cells="; ".join(filter(None, at.row.texts())) if at.row else "",
             ),
-            tuple(texts[name] for name in dict.fromkeys(each.passages) if name in texts),
+            tuple(texts[name] for name in dict.fromkeys(at.sentence.passages) if name in texts),
         )
-        for place, each in draft.placed()
+        for at in draft.placed()
     ]
 
 

@@ -27,7 +27,7 @@ from contend.models.research import Passage
 from contend.prompts.research import MergePrompt, ResearchHead, SourceDocument, TeamReport
 from contend.report import build_report
 from contend.research.ask import with_texts
-from contend.research.draft_view import length_of
+from contend.research.draft_forms import length_of
 from contend.research.drafts import draft_of, faults_of
 from contend.research.evidence import MOST_OF_WHOLE
 from contend.research.full import draft_text, length_values

@@ -1,11 +1,11 @@
 """Research: plan, what sources gave, the draft, the report."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date
-from itertools import chain, pairwise
+from itertools import chain, pairwise, zip_longest
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
@@ -148,10 +148,6 @@ class TableRow(Record):
         return [*by_cell, [each for each in self.passages if not any(each in named for named in by_cell)]]
 
 
-N = TypeVar("N", CitedSentence, TableCell, TableRow)
-"""What names passages."""
-
-
 class Table(Record):
     type: Literal["table"] = "table"
     columns: list[str] = Field(min_length=1)
@@ -203,10 +199,16 @@ class Section(Record):
 
 
 class PlacedSentence(NamedTuple):
-    """A statement and its place: `summary 2`, `finding 1`, `limit 1`, or section, block and item as `2.1.3`."""
+    """A statement and its place: `summary 2`, `finding 1`, `limit 1`, or section, block and item as `2.1.3`.
+
+    `section`: its number, 0 outside of them; `block` and, in a table, `row`: what it stands in.
+    """
 
     place: str
     sentence: CitedSentence
+    section: int = 0
+    block: Block | None = None
+    row: TableRow | None = None
 
 
 SENTENCES_A_PARAGRAPH = 4
@@ -233,31 +235,30 @@ class Draft(Record):
 
     def placed(self) -> list[PlacedSentence]:
         """Every sentence, item and row in reading order, with its place."""
-        placed = [PlacedSentence(f"summary {number}", each) for number, each in enumerate(self.summary, start=1)]
-        placed += [PlacedSentence(f"finding {number}", each) for number, each in enumerate(self.findings, start=1)]
-        for number, section in enumerate(self.sections, start=1):
-            for at, block in enumerate(section.blocks, start=1):
-                statements = enumerate(block.statements(), start=1)
-                placed += [PlacedSentence(f"{number}.{at}.{item}", each) for item, each in statements]
-        placed += [PlacedSentence(f"limit {number}", each) for number, each in enumerate(self.limits, start=1)]
-        return placed
+
+        def of_part(name: str, sentences: Sequence[CitedSentence]) -> list[PlacedSentence]:
+            return [PlacedSentence(f"{name} {number}", each) for number, each in enumerate(sentences, start=1)]
+
+        body = [
+            PlacedSentence(f"{number}.{at}.{item}", each, number, block, row)
+            for number, section in enumerate(self.sections, start=1)
+            for at, block in enumerate(section.blocks, start=1)
+            for item, (each, row) in enumerate(zip_longest(block.statements(), _rows(block)), start=1)
+        ]
+        return [
+            *of_part("summary", self.summary),
+            *of_part("finding", self.findings),
+            *body,
+            *of_part("limit", self.limits),
+        ]
 
     def tables(self) -> dict[str, Table]:
         """Every table, by its place: section and block as `2.1`."""
-        return {
-            f"{number}.{at}": block
-            for number, section in enumerate(self.sections, start=1)
-            for at, block in enumerate(section.blocks, start=1)
-            if isinstance(block, Table)
-        }
+        return {at.place.rpartition(".")[0]: at.block for at in self.placed() if isinstance(at.block, Table)}
 
     def rows(self) -> dict[str, TableRow]:
         """Every row of a table, by its place."""
-        return {
-            f"{place}.{item}": row
-            for place, table in self.tables().items()
-            for item, row in enumerate(table.rows, start=1)
-        }
+        return {each.place: each.row for each in self.placed() if each.row}
 
     def sentences(self) -> list[CitedSentence]:
         """Every sentence, item and row in reading order."""
@@ -267,67 +268,16 @@ class Draft(Record):
         """The ids that it rests on, in its order."""
         return list(dict.fromkeys(each for sentence in self.sentences() for each in sentence.passages))
 
-    def without(self, unwanted: Callable[[CitedSentence], bool]) -> "Draft | None":
-        """The draft without some statements; None if no part of it is left. An empty part takes from the others."""
-        parts = self._parts(lambda each: None if unwanted(each) else {name: [name] for name in each.passages})
-        of_body = [each for section in parts["sections"] for each in section.statements()]
-        left = [*parts["summary"], *parts["findings"], *of_body]
-        if not left:
-            return None
-        filled = {name: parts[name] or left[:1] for name in ("summary", "findings")}
-        body = parts["sections"] or [Section.model_validate(flat_section(left))]
-        return self.model_copy(update={**parts, **filled, "sections": body})
 
-    def with_passages(self, passages_for: Callable[[CitedSentence], Mapping[str, list[str]]]) -> "Draft":
-        """The draft with other passages: for each statement, by passage that it names, those that take its place."""
-        return self.model_copy(update=self._parts(passages_for))
-
-    def _parts(self, passages_for: "PassagesFor") -> dict[str, Any]:
-        flat = {name: _cited(getattr(self, name), passages_for) for name in ("summary", "findings", "limits")}
-        return {**flat, "sections": [rest for each in self.sections if (rest := _section(each, passages_for))]}
-
-    def body(self) -> list[CitedSentence]:
-        """All but the limits, which need no source."""
-        return [each.sentence for each in self.placed() if not each.place.startswith("limit ")]
+def _rows(block: Block) -> list[TableRow]:
+    return block.rows if isinstance(block, Table) else []
 
 
-PassagesFor = Callable[[CitedSentence], Mapping[str, list[str]] | None]
-"""By passage that a statement names, those that take its place; None for a statement that is to go."""
-
-
-def _cited(sentences: Sequence[CitedSentence], passages_for: PassagesFor) -> list[CitedSentence]:
-    return [_with(each, passages) for each in sentences if (passages := passages_for(each)) is not None]
-
-
-def _with(naming: N, passages: Mapping[str, list[str]]) -> N:
-    others: dict[str, None] = dict.fromkeys(each for name in naming.passages for each in passages.get(name, []))
-    return naming.model_copy(update={"passages": [*others]})
-
-
-def _section(section: Section, passages_for: PassagesFor) -> Section | None:
-    blocks = [rest for block in section.blocks if (rest := _block(block, passages_for))]
-    return section.model_copy(update={"blocks": blocks}) if blocks else None
-
-
-def _block(block: Block, passages_for: PassagesFor) -> Block | None:
-    if isinstance(block, Table):
-        cited = ((row, passages_for(block.statement(row))) for row in block.rows)
-        rows = [_row(row, passages) for row, passages in cited if passages is not None]
-        return block.model_copy(update={"rows": rows}) if rows else None
-    field = "sentences" if isinstance(block, Paragraph) else "items"
-    rest = _cited(block.statements(), passages_for)
-    return block.model_copy(update={field: rest}) if rest else None
-
-
-def _row(row: TableRow, passages: Mapping[str, list[str]]) -> TableRow:
-    return _with(row, passages).model_copy(update={"cells": [_with(cell, passages) for cell in row.cells]})
-
-
-def flat_section(sentences: Sequence[Any]) -> dict[str, Any]:
-    """Sentences as a section without a heading, in paragraphs of up to four, evenly filled."""
+def flat_section(sentences: Sequence[CitedSentence]) -> Section:
+    """A section without a heading, in paragraphs of up to four sentences, evenly filled."""
     count = max(1, -(-len(sentences) // SENTENCES_A_PARAGRAPH))
     bounds = [len(sentences) * part // count for part in range(count + 1)]
-    return {"blocks": [{"type": "paragraph", "sentences": sentences[begin:end]} for begin, end in pairwise(bounds)]}
+    return Section(blocks=[Paragraph(sentences=[*sentences[begin:end]]) for begin, end in pairwise(bounds)])
 
 
 GENERATED_AT = "*Generated at"

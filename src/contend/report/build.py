@@ -170,12 +170,10 @@ def build_report(
 
 def published_lines(draft: Draft, passages: Sequence[Passage], results: Sequence[SearchResult]) -> list[PublishedLine]:
     """The lines of the draft's report in its order; of a table each row, as it stands there: `| a [1] | b |`."""
-    tables, rows = draft.tables(), draft.rows()
     citations = _Citations(draft, passages, results)
     lines = []
-    for place, sentence in draft.placed():
-        if row := rows.get(place):
-            table = tables[place.rpartition(".")[0]]
+    for _, sentence, _, table, row in draft.placed():
+        if isinstance(table, Table) and row:
             # Marks of the column names stand before those of the first row.
             ids = [table.common_passages()] if row is table.rows[0] else []
             citations.marks(table.common_passages())

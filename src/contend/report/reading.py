@@ -360,6 +360,6 @@ def _whole(title: str, parts: Sequence[_Part]) -> Draft:
         title=title,
         summary=summary or findings[:1],
         findings=findings,
-        sections=sections or [Section.model_validate(flat_section(by_field["findings"] or summary))],
+        sections=sections or [flat_section(by_field["findings"] or summary)],
         limits=by_field["limits"],
     )

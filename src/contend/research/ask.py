@@ -1,23 +1,26 @@
 """What every step of a research shares: the agent's model, its scope, its cost, passages, the draft to mend."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from contend.approval import Decision
-from contend.llm import ContextProfile, Model, Scope, role_profile
+from contend.llm import Answer, ContextProfile, Model, Scope, role_profile
 from contend.models.evaluation import Submission
 from contend.models.events import StepDone
 from contend.models.options import ResolvedOptions, TeamConfig
 from contend.models.record import Language
+from contend.models.replies import Reply
 from contend.models.research import Draft, Passage, ResearchPlan, SearchResult
 from contend.models.task import CallUsage
 from contend.preflight import answer, is_alone
+from contend.prompts import PromptValues
 from contend.research.evidence import pool_of
 from contend.research.state import ResearchState, ResearchUpdate, SearchTask, latest_calls
 from contend.services import Services
 from contend.text import clean, counted, shorten
 
+R = TypeVar("R", bound=Reply)
 AgentRole = Literal["supervisor", "writer", "reviewer"]
 
 SUMMARY_CHARACTERS = 300
@@ -39,6 +42,22 @@ async def agent(services: Services, state: ResearchState, role: AgentRole) -> Mo
     run.ledger.know(CallUsage.model_validate(call) for call in state.get("calls", []))
     run.clock.go(team_of(state).team_id, state.get("clock"))
     return run.model(role, team=team_of(state))
+
+
+async def ask(
+    services: Services,
+    state: ResearchState,
+    role: AgentRole,
+    prompt: PromptValues,
+    reply: type[R],
+    *,
+    step: str = "",
+    passages: Sequence[Passage] = (),
+    faults: Callable[[R], str] | None = None,
+) -> Answer[R]:
+    """The answer of who plays a role for this team; `passages` and `step` as in `scope`, all else as `Model` has it."""
+    asked = scope(state, role, step=step, passages=passages)
+    return await (await agent(services, state, role)).structured(prompt, reply, scope=asked, faults=faults)
 
 
 async def spent(services: Services, state: ResearchState, usage: CallUsage) -> ResearchUpdate:

@@ -1,6 +1,7 @@
 """Planning, writing and reviewing by a model that reads little: short shapes, few passages, one sentence at a time."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from contend.errors import DraftError
@@ -18,14 +19,14 @@ from contend.prompts.research import (
     WritePrompt,
 )
 from contend.research.ask import (
-    agent,
+    ask,
     max_iterations,
     rejection_reason,
-    scope,
     searched_sources,
     stance_of,
     team_of,
 )
+from contend.research.drafts import ids_of_lessons, ids_of_passages
 from contend.research.planted import PlantedFilter, guard_of
 from contend.research.state import ResearchState
 from contend.services import Services
@@ -35,21 +36,18 @@ AT_HAND = 4
 AT_HAND_CHARACTERS = 240
 """Of so many passages of the own documents, the planner sees the beginnings."""
 
+_PARTS = ("summary", "findings", "analysis", "limits")
 _TOLD_APART = 80
 """So many characters tell one feedback from another."""
 
 
 async def plan(services: Services, state: ResearchState) -> tuple[ResearchPlan, CallUsage]:
     """What to find out, and what to search for."""
-    answer = await (await agent(services, state, "supervisor")).structured(
-        PlanPrompt(
-            **_briefing(services, state),
-            **await _planning(services, state),
-            at_hand=await _at_hand(services, state),
-        ),
-        PlanReply,
-        scope=scope(state, "supervisor", step="again" if state.get("human_input") else ""),
+    prompt = PlanPrompt(
+        **_briefing(services, state), **await _planning(services, state), at_hand=await _at_hand(services, state)
     )
+    step = "again" if state.get("human_input") else ""
+    answer = await ask(services, state, "supervisor", prompt, PlanReply, step=step)
     made = ResearchPlan(
         theme=title_of(state["theme"]),
         investigation_points=answer.value.investigation_points,
@@ -69,36 +67,31 @@ async def write(
         DraftError: a part of the draft holds no text.
     """
     bullets, guard = state.get("bullets", []), guard_of(state, offered)
-    answer = await (await agent(services, state, "writer")).structured(
-        WritePrompt(
-            **_briefing(services, state),
-            points=_points(state),
-            passages=ShownPassage.numbered(offered),
-            best_draft=best_draft,
-            feedback=state.get("feedback") or "",
-            bullets=[NumberedLesson(number=at, content=each["content"]) for at, each in enumerate(bullets, start=1)],
-        ),
-        draft_reply(len(offered), len(bullets)),
-        scope=scope(state, "writer", step=str(state["iteration_count"]), passages=offered),
-        faults=lambda reply: faults_of(reply, guard),
+    prompt = WritePrompt(
+        **_briefing(services, state),
+        points=_points(state),
+        passages=ShownPassage.numbered(offered),
+        best_draft=best_draft,
+        feedback=state.get("feedback") or "",
+        bullets=[NumberedLesson(number=at, content=each["content"]) for at, each in enumerate(bullets, start=1)],
     )
+    shape, step = draft_reply(len(offered), len(bullets)), str(state["iteration_count"])
+    mend = partial(faults_of, guard=guard)
+    answer = await ask(services, state, "writer", prompt, shape, step=step, passages=offered, faults=mend)
     return draft_of(answer.value, offered, bullets, (state["task_plan"] or {}).get("theme", "")), answer.usage
 
 
 async def review(services: Services, state: ResearchState, offered: Sequence[Passage]) -> tuple[ReviewReply, CallUsage]:
     """Whether the draft is accepted, what is missing, what else to search for."""
-    answer = await (await agent(services, state, "reviewer")).structured(
-        ReviewPrompt(
-            theme=state["theme"],
-            points=_points(state),
-            draft=state["current_draft"] or "",
-            passages=ShownPassage.numbered(offered),
-            iteration=state["iteration_count"],
-            max_iterations=max_iterations(state),
-        ),
-        ReviewReply,
-        scope=scope(state, "reviewer", step=str(state["iteration_count"])),
+    prompt = ReviewPrompt(
+        theme=state["theme"],
+        points=_points(state),
+        draft=state["current_draft"] or "",
+        passages=ShownPassage.numbered(offered),
+        iteration=state["iteration_count"],
+        max_iterations=max_iterations(state),
     )
+    answer = await ask(services, state, "reviewer", prompt, ReviewReply, step=str(state["iteration_count"]))
     return answer.value, answer.usage
 
 
@@ -110,39 +103,28 @@ def draft_of(
     Raises:
         DraftError: a part of the draft holds no text.
     """
-    parts = {name: _cited(getattr(reply, name), offered) for name in ("summary", "findings", "analysis", "limits")}
-    for name in ("summary", "findings", "analysis"):
+    parts = {name: _cited(getattr(reply, name), offered) for name in _PARTS}
+    for name in _PARTS[:-1]:
         if not parts[name]:
             raise DraftError(f"the writer's {name} holds no text")
-    used = [bullets[number - 1]["id"] for number in dict.fromkeys(reply.bullets) if 1 <= number <= len(bullets)]
-    body = flat_section([sentence.model_dump() for sentence in parts["analysis"]])
-    return Draft.model_validate(
-        {
-            "title": title,
-            "summary": parts["summary"],
-            "findings": parts["findings"],
-            "sections": [body],
-            "limits": parts["limits"],
-            "bullets_used": used,
-        }
-    )
+    sections = [flat_section(parts.pop("analysis"))]
+    return Draft(title=title, **parts, sections=sections, bullets_used=ids_of_lessons(reply.bullets, bullets))
 
 
 def faults_of(reply: DraftReply, guard: PlantedFilter) -> str:
     """What the writer says because a source orders it, a line each; "" where it says nothing of the kind."""
-    parts = ("summary", "findings", "analysis", "limits")
-    placed = [(f"{name} {number}", each) for name in parts for number, each in enumerate(getattr(reply, name), start=1)]
-    faults = [(place, guard.fault(each.text, each.sources)) for place, each in placed]
-    return "\n".join(f"{place}: {fault}" for place, fault in faults if fault)
+    return "\n".join(
+        f"{name} {number}: {fault}"
+        for name in _PARTS
+        for number, each in enumerate(getattr(reply, name), start=1)
+        if (fault := guard.fault(each.text, each.sources))
+    )
 
 
 def _cited(sentences: Sequence[SentenceReply], offered: Sequence[Passage]) -> list[CitedSentence]:
-    cited = []
-    for sentence in sentences:
-        numbers = [number for number in dict.fromkeys(sentence.sources) if 1 <= number <= len(offered)]
-        if text := clean(sentence.text, single_line=True):
-            cited.append(CitedSentence(text=text, passages=[offered[number - 1].id for number in numbers]))
-    return cited
+    ids = [passage.id for passage in offered]
+    cleaned = ((clean(each.text, single_line=True), each) for each in sentences)
+    return [CitedSentence(text=text, passages=ids_of_passages(each, ids)) for text, each in cleaned if text]
 
 
 def _points(state: ResearchState) -> list[str]:

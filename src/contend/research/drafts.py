@@ -17,6 +17,7 @@ from contend.models.replies import (
     SectionChange,
     SectionDraftReply,
     SectionReply,
+    SentenceReply,
     StatementReply,
     SummaryReply,
     TableOf,
@@ -33,7 +34,7 @@ from contend.models.research import (
     TableCell,
     TableRow,
 )
-from contend.research.draft_view import PARTS
+from contend.research.draft_forms import PARTS
 from contend.research.planted import PlantedFilter
 from contend.text import clean, split_code
 
@@ -51,8 +52,7 @@ class Before(NamedTuple):
 
     @classmethod
     def of(cls, draft: Draft) -> Self:
-        rows = draft.rows()
-        return cls({place: each for place, each in draft.placed() if place not in rows}, rows)
+        return cls({each.place: each.sentence for each in draft.placed() if not each.row}, draft.rows())
 
     def has(self, place: str, cells: int | None) -> bool:
         """Whether it may stand in a table of so many columns or, for None, in a text."""
@@ -75,7 +75,7 @@ def draft_of(reply: ReportReply, offered: Sequence[Passage], bullets: Sequence[M
         findings=_sentences(reply.findings, ids),
         sections=[_section(section, ids) for section in reply.sections],
         limits=_sentences(reply.limits, ids),
-        bullets_used=_used(reply.lessons, bullets),
+        bullets_used=ids_of_lessons(reply.lessons, bullets),
     )
 
 
@@ -83,7 +83,7 @@ def section_of(
     reply: SectionDraftReply, offered: Sequence[Passage], bullets: Sequence[Mapping[str, Any]]
 ) -> tuple[Section, list[str]]:
     """A section with passage ids for numbers, and the lessons that were used."""
-    return _section(reply.section, [passage.id for passage in offered]), _used(reply.lessons, bullets)
+    return _section(reply.section, [passage.id for passage in offered]), ids_of_lessons(reply.lessons, bullets)
 
 
 def with_summary(draft: Draft, reply: SummaryReply, offered: Sequence[Passage]) -> Draft:
@@ -109,7 +109,7 @@ def revised(
         number = change.number if change.number in sections else max(sections, default=0) + 1
         sections[number] = _section(change.section, ids, before) if change.section else None
     remaining = [section for section in sections.values() if section]
-    used = list(dict.fromkeys([*draft.bullets_used, *_used(reply.lessons, bullets)]))
+    used = list(dict.fromkeys([*draft.bullets_used, *ids_of_lessons(reply.lessons, bullets)]))
     notes = {"bullets_used": used, "declined": [*draft.declined, *reply.not_done]}
     return draft.model_copy(update={**changed, **notes, "sections": remaining or draft.sections})
 
@@ -183,20 +183,23 @@ def _sentences(
 def _sentence(statement: StatementReply, ids: Sequence[str]) -> CitedSentence:
     return CitedSentence(
         text=clean(statement.text, single_line=True),
-        passages=_passages(statement, ids),
+        passages=ids_of_passages(statement, ids),
         kind=statement.kind,
         basis=clean(statement.basis, single_line=True).strip(),
     )
 
 
-def _passages(statement: StatementReply | RowReply | CellReply, ids: Sequence[str]) -> list[str]:
+def ids_of_passages(statement: StatementReply | RowReply | CellReply | SentenceReply, ids: Sequence[str]) -> list[str]:
     return [ids[number - 1] for number in dict.fromkeys(statement.sources) if 1 <= number <= len(ids)]
 
 
 def _row(row: RowReply, ids: Sequence[str]) -> TableRow:
     return TableRow(
-        cells=[TableCell(text=clean(cell.text, single_line=True), passages=_passages(cell, ids)) for cell in row.cells],
-        passages=_passages(row, ids),
+        cells=[
+            TableCell(text=clean(cell.text, single_line=True), passages=ids_of_passages(cell, ids))
+            for cell in row.cells
+        ],
+        passages=ids_of_passages(row, ids),
         kind=row.kind,
         basis=clean(row.basis, single_line=True).strip(),
     )
@@ -218,7 +221,7 @@ def _block(block: AnyBlock, ids: Sequence[str], before: Before) -> Block:
             return Table(columns=[clean(each, single_line=True) for each in block.columns], rows=rows)
 
 
-def _used(numbers: Sequence[int], bullets: Sequence[Mapping[str, Any]]) -> list[str]:
+def ids_of_lessons(numbers: Sequence[int], bullets: Sequence[Mapping[str, Any]]) -> list[str]:
     return [bullets[number - 1]["id"] for number in dict.fromkeys(numbers) if 1 <= number <= len(bullets)]
 
 

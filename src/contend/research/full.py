@@ -1,6 +1,7 @@
 """Planning, choosing, writing and reviewing by a model that reads whole passages and writes structure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -32,16 +33,9 @@ from contend.prompts.research import (
     SourceDocument,
     SummarizePrompt,
 )
-from contend.research.ask import agent, profile, rejection_reason, scope, searched_sources, stance_of, team_of
-from contend.research.draft_view import length_of, shown_draft
-from contend.research.drafts import (
-    draft_of,
-    faults_of,
-    faults_of_revision,
-    revised,
-    section_of,
-    with_summary,
-)
+from contend.research.ask import ask, profile, rejection_reason, searched_sources, stance_of, team_of
+from contend.research.draft_forms import length_of, shown_draft
+from contend.research.drafts import draft_of, faults_of, faults_of_revision, revised, section_of, with_summary
 from contend.research.evidence import Evidence, EvidencePool, numbers_of, pool_of
 from contend.research.planted import guard_of
 from contend.research.state import ResearchState, WrittenSection
@@ -60,22 +54,20 @@ _HEADINGS_SHOWN = (40, 20, 12, 8, 5, 3, 0)
 async def plan(services: Services, state: ResearchState, best: Submission | None) -> tuple[ResearchPlan, CallUsage]:
     """What to find out, under which headings, and what to search for."""
     pool = await pool_of(services, state)
-    answer = await (await agent(services, state, "supervisor")).structured(
-        ResearchPlanPrompt(
-            **_question(state),
-            **await _catalogue(services, state),
-            searches=_searches(pool),
-            best_draft=shown_draft(best.draft, {}) if best else "",
-            fixes=await fixes_for(services, state),
-            rejected=rejection_reason(state),
-            round_number=state["round_number"],
-            stance=stance_of(services, state),
-            sources=searched_sources(state),
-            query_hints=team_of(state).query_hints,
-        ),
-        ResearchPlanReply,
-        scope=scope(state, "supervisor", step="again" if state.get("human_input") else ""),
+    prompt = ResearchPlanPrompt(
+        **_question(state),
+        **await _catalogue(services, state),
+        searches=_searches(pool),
+        best_draft=shown_draft(best.draft, {}) if best else "",
+        fixes=await fixes_for(services, state),
+        rejected=rejection_reason(state),
+        round_number=state["round_number"],
+        stance=stance_of(services, state),
+        sources=searched_sources(state),
+        query_hints=team_of(state).query_hints,
     )
+    step = "again" if state.get("human_input") else ""
+    answer = await ask(services, state, "supervisor", prompt, ResearchPlanReply, step=step)
     return _plan_of(answer.value, state, pool), answer.usage
 
 
@@ -84,11 +76,9 @@ async def choose(
 ) -> tuple[ChoiceReply, CallUsage]:
     """Which of the passages serve which point, and what none answers."""
     head, pool = await _head(services, state, passages), await pool_of(services, state)
-    answer = await (await agent(services, state, "writer")).structured(
-        ChoosePrompt(head=head, budget=budget, searches=_searches(pool)),
-        ChoiceReply,
-        scope=scope(state, "writer", step=f"choose {len(pool['shown'])} {len(shown)}", passages=passages),
-    )
+    prompt = ChoosePrompt(head=head, budget=budget, searches=_searches(pool))
+    step = f"choose {len(pool['shown'])} {len(shown)}"
+    answer = await ask(services, state, "writer", prompt, ChoiceReply, step=step, passages=passages)
     return answer.value, answer.usage
 
 
@@ -97,35 +87,23 @@ async def write(
 ) -> tuple[Draft, CallUsage]:
     """A first draft, or `before` with what changes."""
     bullets, step, guard = state.get("bullets", []), str(state["iteration_count"]), guard_of(state, offered)
-    writer = await agent(services, state, "writer")
-    values: dict[str, Any] = {
-        "head": await _head(services, state, offered, with_points=before is None),
-        "stance": stance_of(services, state),
-        "bullets": _lessons(bullets, state.get("brief", "")),
-        **length_values(state["options"]["length"]),
-    }
+    values = await _to_write(services, state, offered, with_points=before is None)
+    values |= length_values(state["options"]["length"])
     if before is None:
-        written = await writer.structured(
-            ReportPrompt(**values, outline=outline_of(state)),
-            ReportReply,
-            scope=scope(state, "writer", step=step, passages=offered),
-            faults=lambda reply: faults_of(reply, len(offered), guard),
-        )
-        title = (state["task_plan"] or {}).get("theme", "")
-        return draft_of(written.value, offered, bullets, title), written.usage
-    changed = await writer.structured(
-        RevisePrompt(
-            **values,
-            **length_of(before),
-            draft=draft_text(before, offered),
-            marks=_marks(state),
-            fixes=await fixes_for(services, state),
-            new_passages=_new_numbers(state),
-        ),
-        RevisionReply,
-        scope=scope(state, "writer", step=step, passages=offered),
-        faults=lambda reply: faults_of_revision(reply, before, len(offered), guard),
+        first = ReportPrompt(**values, outline=outline_of(state))
+        mend = partial(faults_of, offered=len(offered), guard=guard)
+        written = await ask(services, state, "writer", first, ReportReply, step=step, passages=offered, faults=mend)
+        return draft_of(written.value, offered, bullets, _title(state)), written.usage
+    prompt = RevisePrompt(
+        **values,
+        **length_of(before),
+        draft=draft_text(before, offered),
+        marks=_marks(state),
+        fixes=await fixes_for(services, state),
+        new_passages=_new_numbers(state),
     )
+    again = partial(faults_of_revision, draft=before, offered=len(offered), guard=guard)
+    changed = await ask(services, state, "writer", prompt, RevisionReply, step=step, passages=offered, faults=again)
     return revised(before, changed.value, offered, bullets), changed.usage
 
 
@@ -133,24 +111,18 @@ async def write_section(
     services: Services, state: ResearchState, number: int, offered: Sequence[Passage]
 ) -> WrittenSection:
     """One section of a long report, at the same time as the others."""
-    outline, guard = outline_of(state), guard_of(state, offered)
-    bullets = state.get("bullets", [])
-    length = length_values(state["options"]["length"])
-    answer = await (await agent(services, state, "writer")).structured(
-        SectionPrompt(
-            head=await _head(services, state, offered),
-            stance=stance_of(services, state),
-            bullets=_lessons(bullets, state.get("brief", "")),
-            outline=outline,
-            number=number,
-            words=round(length["words"] / len(outline)),
-            characters=round(length["characters"] / len(outline)),
-        ),
-        SectionDraftReply,
-        scope=scope(state, "writer", step=f"{state['iteration_count']} section {number}", passages=offered),
-        faults=lambda reply: faults_of(reply, len(offered), guard, number=number),
+    outline, length = outline_of(state), length_values(state["options"]["length"])
+    prompt = SectionPrompt(
+        **await _to_write(services, state, offered),
+        outline=outline,
+        number=number,
+        words=round(length["words"] / len(outline)),
+        characters=round(length["characters"] / len(outline)),
     )
-    section, used = section_of(answer.value, offered, bullets)
+    step = f"{state['iteration_count']} section {number}"
+    mend = partial(faults_of, offered=len(offered), guard=guard_of(state, offered), number=number)
+    answer = await ask(services, state, "writer", prompt, SectionDraftReply, step=step, passages=offered, faults=mend)
+    section, used = section_of(answer.value, offered, state.get("bullets", []))
     return {
         "number": number,
         "section": section.model_dump(mode="json"),
@@ -167,21 +139,16 @@ async def summarize(
     written = [Section.model_validate(each["section"]) for each in sections]
     first = next(each for section in written for each in section.statements())
     body = Draft(
-        title=(state["task_plan"] or {}).get("theme", ""),
+        title=_title(state),
         summary=[first],
         findings=[first],
         sections=written,
         bullets_used=list(dict.fromkeys(bullet for each in sections for bullet in each["bullets"])),
     )
-    guard = guard_of(state, offered)
-    answer = await (await agent(services, state, "writer")).structured(
-        SummarizePrompt(
-            head=await _head(services, state, offered), draft=draft_text(body, offered, only_sections=True)
-        ),
-        SummaryReply,
-        scope=scope(state, "writer", step=f"{state['iteration_count']} summary", passages=offered),
-        faults=lambda reply: faults_of(reply, len(offered), guard),
-    )
+    head, step = await _head(services, state, offered), f"{state['iteration_count']} summary"
+    prompt = SummarizePrompt(head=head, draft=draft_text(body, offered, only_sections=True))
+    mend = partial(faults_of, offered=len(offered), guard=guard_of(state, offered))
+    answer = await ask(services, state, "writer", prompt, SummaryReply, step=step, passages=offered, faults=mend)
     return with_summary(body, answer.value, offered), answer.usage
 
 
@@ -200,17 +167,14 @@ async def review(
     services: Services, state: ResearchState, offered: Sequence[Passage], draft: Draft
 ) -> tuple[FixesReply, CallUsage]:
     """What to mend in the draft, what to search for, and whether it can be handed in."""
-    answer = await (await agent(services, state, "reviewer")).structured(
-        FixesPrompt(
-            head=await _head(services, state, offered),
-            draft=draft_text(draft, offered),
-            marks=_marks(state),
-            **length_of(draft),
-            **length_values(state["options"]["length"]),
-        ),
-        FixesReply,
-        scope=scope(state, "reviewer", step=str(state["iteration_count"])),
+    prompt = FixesPrompt(
+        head=await _head(services, state, offered),
+        draft=draft_text(draft, offered),
+        marks=_marks(state),
+        **length_of(draft),
+        **length_values(state["options"]["length"]),
     )
+    answer = await ask(services, state, "reviewer", prompt, FixesReply, step=str(state["iteration_count"]))
     return answer.value, answer.usage
 
 
@@ -288,17 +252,26 @@ async def _head(
     return (await services.run(state)).render(head)
 
 
+async def _to_write(
+    services: Services, state: ResearchState, passages: Sequence[Passage], *, with_points: bool = True
+) -> dict[str, Any]:
+    """What every writer of a part is told, with the lessons that the brief does not show."""
+    brief, bullets = state.get("brief", ""), enumerate(state.get("bullets", []), start=1)
+    lessons = ((number, each["content"]) for number, each in bullets)
+    return {
+        "head": await _head(services, state, passages, with_points=with_points),
+        "stance": stance_of(services, state),
+        "bullets": [NumberedLesson(number=number, content=text) for number, text in lessons if text not in brief],
+    }
+
+
+def _title(state: ResearchState) -> str:
+    title: str = (state["task_plan"] or {}).get("theme", "")
+    return title
+
+
 def _marks(state: ResearchState) -> list[MarkedPlace]:
     return [MarkedPlace(place=mark["place"], text=mark["text"]) for mark in state.get("marks", [])]
-
-
-def _lessons(bullets: Sequence[Mapping[str, Any]], brief: str) -> list[NumberedLesson]:
-    """The lessons that the brief does not show."""
-    return [
-        NumberedLesson(number=number, content=bullet["content"])
-        for number, bullet in enumerate(bullets, start=1)
-        if bullet["content"] not in brief
-    ]
 
 
 def length_values(length: Length) -> dict[str, int]:

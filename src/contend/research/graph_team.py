@@ -34,6 +34,7 @@ from contend.research.ask import (
     tell_step,
     with_texts,
 )
+from contend.research.draft_forms import with_passages
 from contend.research.evidence import EMPTY, PASSAGES_A_QUERY, Evidence, EvidencePool, passages_of
 from contend.research.full import fixes_for, length_values
 from contend.research.nodes import search_done, turn_off
@@ -231,7 +232,7 @@ class GraphNodes:
             return by_document
 
         evidence = {ids[each]: _evidence(ids[each], each, sources.documents[each.key].result) for each in pieces}
-        return draft.with_passages(nearest_to), {**EMPTY, "passages": list(evidence.values())}
+        return with_passages(draft, nearest_to), {**EMPTY, "passages": list(evidence.values())}
 
     async def _submission(
         self, state: GraphState, draft: Draft, pool: EvidencePool, sources: CitedDocuments

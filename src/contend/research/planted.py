@@ -17,6 +17,7 @@ from contend.models.research import CitedSentence, Draft, Passage
 from contend.models.task import CallUsage
 from contend.prompts.research import Excerpt, InjectionPrompt
 from contend.research.ask import agent, profile, scope, team_of
+from contend.research.draft_forms import without
 from contend.research.evidence import Evidence, EvidencePool, as_passage
 from contend.research.state import ResearchState
 from contend.run_context import ScreeningCall
@@ -80,7 +81,7 @@ def without_planted(draft: Draft, guard: PlantedFilter) -> Draft:
         DraftError: nothing else is left of it.
     """
     orders = [each for each in draft.sentences() if guard.repeats(each)]
-    rest = draft.without(guard.repeats) if orders else draft
+    rest = without(draft, guard.repeats) if orders else draft
     if rest is None:
         raise DraftError("the writer's draft says nothing but what orders in its sources want; leave those sources out")
     sections = [

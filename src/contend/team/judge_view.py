@@ -13,7 +13,7 @@ from contend.models.research import GENERATED_AT, MARK, CitedSentence, Draft, Pa
 from contend.prompts.judging import ComparePrompt
 from contend.prompts.research import ShownPassage, SourceDocument
 from contend.research.ask import with_texts
-from contend.research.draft_view import shown_draft
+from contend.research.draft_forms import shown_draft
 from contend.research.evidence import numbers_of
 from contend.services import Services
 from contend.text import (

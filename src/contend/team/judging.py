@@ -28,7 +28,7 @@ from contend.models.replies import FixReply
 from contend.models.task import CallUsage
 from contend.prompts.judging import CriteriaPrompt, DoubtfulCitation, MetricPrompt, VerdictsPrompt
 from contend.prompts.research import ShownPassage, SourceDocument
-from contend.research.draft_view import length_of
+from contend.research.draft_forms import length_of
 from contend.research.full import length_values
 from contend.run_context import RunContext
 from contend.services import Services

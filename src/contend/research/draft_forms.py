@@ -1,0 +1,181 @@
+"""A draft in other forms: as prompts show it, as long as it is printed, without some statements, on other passages."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, TypeVar
+
+from typing_extensions import TypedDict
+
+from contend.models.research import (
+    Block,
+    CitedSentence,
+    Draft,
+    Paragraph,
+    PlacedSentence,
+    Table,
+    TableCell,
+    TableRow,
+    flat_section,
+)
+from contend.prompts.research import PartLength
+from contend.report.plain import MOST_NAMES
+
+PARTS = {"summary": "Summary", "finding": "Findings", "limit": "Limits"}
+"""The parts of a draft that are no sections, by what begins the places of their statements."""
+_WORDS_OF_PARTS = 5
+
+
+def shown_draft(
+    draft: Draft, numbers: Mapping[str, int | str], *, only_sections: bool = False, basis: bool = True
+) -> str:
+    """The draft as a model reads it: each statement under its place, with its passages by number and its kind.
+
+    A table's cells have their own passages behind them, and what the row rests on as a whole stands in its brackets.
+    Above the statements of a block stands its type, of a table with its columns. `basis`: also what readers don't see,
+    the arithmetic and the searches behind the statements.
+    """
+    lines = [f"Title: {draft.title}"] if draft.title else []
+    lines += ["Sources: printed by the names of their files"] if draft.sources_by_name else []
+    lines += ["Headings: those of the sections alone are printed"] if draft.own_headings else []
+    heading = ""
+    for at in draft.placed():
+        if only_sections and not at.section:
+            continue
+        if (new := _heading(draft, at)) != heading:
+            heading = new
+            lines.append(f"\n## {heading}")
+        if at.block and at.place.endswith(".1"):
+            columns = f": {' | '.join(at.block.columns)}" if isinstance(at.block, Table) else ""
+            lines.append(f"{at.place.removesuffix('.1')} {at.block.type}{columns}")
+        lines.append(f"{at.place}: {_shown(at, numbers, basis=basis)}")
+    return "\n".join(lines).strip()
+
+
+class DraftLength(TypedDict):
+    """As it is printed, in words and in characters other than spaces; whole, and by part.
+
+    The marks behind a sentence or an item count as one word of three characters, whatever their numbers. Those in
+    tables do not count: a row would have one column of them for all its cells, where each figure should have its own.
+    Where they show names, each is a word, in tables too.
+    """
+
+    draft_words: int
+    draft_characters: int
+    draft_parts: list[PartLength]
+
+
+def length_of(draft: Draft) -> DraftLength:
+    """How long a draft is."""
+    texts: dict[str, list[str]] = {"summary": [], "findings": []}
+    for number, section in enumerate(draft.sections, start=1):
+        tables = [block for block in section.blocks if isinstance(block, Table)]
+        texts[f"section {number}"] = [section.heading, *(word for table in tables for word in _words_of(table, draft))]
+    for at in draft.placed():
+        if not at.row:
+            part = f"section {at.section}" if at.section else PARTS[at.place.split()[0]].casefold()
+            words = [
+                at.sentence.text,
+                *_mark_words(at.sentence.passages, draft, opening=part in {"summary", "findings"}),
+            ]
+            texts.setdefault(part, []).extend(words)
+    by_part = [(name, " ".join(of_part).split()) for name, of_part in texts.items()]
+    parts = [PartLength(name=name, words=len(each), characters=sum(map(len, each))) for name, each in by_part]
+    return {
+        "draft_words": sum(part.words for part in parts),
+        "draft_characters": sum(part.characters for part in parts),
+        "draft_parts": parts,
+    }
+
+
+def _words_of(table: Table, draft: Draft) -> Iterator[str]:
+    yield from table.columns
+    for row in table.rows:
+        yield from row.texts()
+    if draft.sources_by_name:
+        for passages in (table.common_passages(), *chain(*map(table.printed_passages, table.rows))):
+            yield from _mark_words(passages, draft)
+
+
+def _mark_words(passages: Sequence[str], draft: Draft, *, opening: bool = False) -> list[str]:
+    """A mark by numbers is one word, by names one for each; in the opening, of many, it refers to parts."""
+    if not draft.sources_by_name:
+        return ["[1]"] if passages else []
+    return ["[1]"] * (_WORDS_OF_PARTS if opening and len(passages) > MOST_NAMES else len(passages))
+
+
+def _heading(draft: Draft, at: PlacedSentence) -> str:
+    if not at.section:
+        return PARTS[at.place.split()[0]]
+    return f"Section {at.section}: {draft.sections[at.section - 1].heading}".rstrip(": ")
+
+
+def _shown(at: PlacedSentence, numbers: Mapping[str, int | str], *, basis: bool) -> str:
+    """A statement's text with its passages; in brackets those of a row as a whole, its kind and its basis."""
+    sentence, text, whole = at.sentence, at.sentence.text + _marks(at.sentence.passages, numbers), ""
+    if at.row:
+        *by_cell, of_row = (_marks(passages, numbers) for passages in at.row.passages_by_cell())
+        text = " | ".join(map(str.__add__, at.row.texts(), by_cell))
+        whole = f"row{of_row}" if of_row else ""
+    kind = sentence.kind if sentence.kind != "stated" else ""
+    about = ", ".join(filter(None, (whole, kind, sentence.basis if basis else "")))
+    return f"{text} ({about})" if about else text
+
+
+def _marks(passages: Sequence[str], numbers: Mapping[str, int | str]) -> str:
+    """Behind a space; "" for passages without a number."""
+    cited = dict.fromkeys(numbers[each] for each in passages if each in numbers)
+    marks = "".join(f"[P{number}]" if isinstance(number, int) else f"[{number}]" for number in cited)
+    return f" {marks}" if marks else ""
+
+
+PassagesFor = Callable[[CitedSentence], Mapping[str, list[str]] | None]
+"""By passage that a statement names, those that take its place; None for a statement that is to go."""
+N = TypeVar("N", CitedSentence, TableCell, TableRow)
+"""What names passages."""
+
+
+def without(draft: Draft, unwanted: Callable[[CitedSentence], bool]) -> Draft | None:
+    """The draft without some statements; None if no part of it is left. An empty part takes from the others."""
+    parts = _parts(draft, lambda each: None if unwanted(each) else {name: [name] for name in each.passages})
+    of_body = [each for section in parts["sections"] for each in section.statements()]
+    left = [*parts["summary"], *parts["findings"], *of_body]
+    if not left:
+        return None
+    instead = {"summary": left[:1], "findings": left[:1], "sections": [flat_section(left)], "limits": []}
+    return draft.model_copy(update={name: part or instead[name] for name, part in parts.items()})
+
+
+def with_passages(draft: Draft, passages_for: PassagesFor) -> Draft:
+    """The draft with other passages under its statements; without those that are to go."""
+    return draft.model_copy(update=_parts(draft, passages_for))
+
+
+def _parts(draft: Draft, passages_for: PassagesFor) -> dict[str, list[Any]]:
+    flat = {"summary": draft.summary, "findings": draft.findings, "limits": draft.limits}
+    parts: dict[str, list[Any]] = {name: _cited(each, each, passages_for) for name, each in flat.items()}
+    bodies = [
+        (each, [*filter(None, (_block(block, passages_for) for block in each.blocks))]) for each in draft.sections
+    ]
+    return {**parts, "sections": [each.model_copy(update={"blocks": body}) for each, body in bodies if body]}
+
+
+def _block(block: Block, passages_for: PassagesFor) -> Block | None:
+    if isinstance(block, Table):
+        rows = _cited(block.rows, block.statements(), passages_for)
+        return block.model_copy(update={"rows": rows}) if rows else None
+    field = "sentences" if isinstance(block, Paragraph) else "items"
+    rest = _cited(block.statements(), block.statements(), passages_for)
+    return block.model_copy(update={field: rest}) if rest else None
+
+
+def _cited(parts: Sequence[N], statements: Sequence[CitedSentence], passages_for: PassagesFor) -> list[N]:
+    cited = ((part, passages_for(each)) for part, each in zip(parts, statements, strict=True))
+    return [_with(part, passages) for part, passages in cited if passages is not None]
+
+
+def _with(naming: N, passages: Mapping[str, list[str]]) -> N:
+    others: dict[str, None] = dict.fromkeys(each for name in naming.passages for each in passages.get(name, []))
+    update: dict[str, Any] = {"passages": [*others]}
+    if isinstance(naming, TableRow):
+        update["cells"] = [_with(cell, passages) for cell in naming.cells]
+    return naming.model_copy(update=update)
