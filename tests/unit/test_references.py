@@ -113,6 +113,7 @@ def test_a_report_whose_reader_says_how_it_is_laid_out_has_the_headings_of_its_s
     assert [line for line in shown.splitlines() if line.startswith("#")] == [
         f"# {report.theme}", "## Sites", "## 1. Money", "## 2. Room", "## Constraints and Challenges", "## References",
     ]  # fmt: skip
+    assert "\n\nIt costs 240 [prices.csv; old/letter 2.txt].\n\n" in shown
     assert "\n1. **T**; prices.csv\n" in shown
     assert "It costs 240 [1][2]." in read_references(shown).body
 

@@ -74,7 +74,7 @@ def test_marks_by_name_lead_to_their_sources_from_the_page() -> None:
     page = to_html(report.model_copy(update=named), run_head(), "en", folders=[Path("/docs")])
 
     assert "It hums&nbsp;[1.txt; 2.txt]." in re.sub(r"<[^>]+>", "", page)
-    assert re.search(r'<a href="#source-2"[^>]*>2\.txt</a>\]', page)
+    assert re.search(r'<a href="#source-2"[^>]*>2\.txt\]</a>', page)
     assert set(re.findall(r'href="#([^"]+)"', page)) <= set(re.findall(r'id="([^"]+)"', page))
 
 

@@ -326,6 +326,7 @@ class ResearchReport(Record):
         findings = "\n".join(f"{number}. {finding}" for number, finding in enumerate(self.key_findings, start=1))
         parts = [f"# {self.theme}"]
         if self.own_headings:
+            findings = findings if self.key_findings[1:] else self.key_findings[0]
             parts += [self.executive_summary, findings, _SECTION_HEADING.sub("## ", self.detailed_analysis)]
         else:
             parts += [f"## {named.summary}", self.executive_summary, f"## {named.findings}", findings]

@@ -125,10 +125,11 @@ class _CitationLinks:
         return [Token("span_open", "span", 1, attrs={"class": "range"}), *links, Token("span_close", "span", -1)]
 
     def _named_links(self, labels: Mapping[Sequence[int], str]) -> list[Token]:
-        linked = [self._link_to(numbers, label) for numbers, label in labels.items()]
-        first, *others = linked
-        gaps = [[Token("text", "", 0, content="; "), *link] for link in others]
-        return [Token("text", "", 0, content="["), *first, *chain(*gaps), Token("text", "", 0, content="]")]
+        *others, last = labels
+        links = [self._link_to(numbers, f"{labels[numbers]}; ") for numbers in others]
+        links.append(self._link_to(last, f"{labels[last]}]"))
+        links[0][1].content = f"[{links[0][1].content}"
+        return [*chain(*links)]
 
     def _link_to(self, numbers: Sequence[int], label: str) -> list[Token]:
         titles = []
