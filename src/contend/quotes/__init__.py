@@ -3,12 +3,13 @@
 Pure and deterministic: the peer of `llm/` that needs no key.
 """
 
-from contend.quotes.answering import CALIBRATION, QuotedAnswer, answers_of, parts_of
+from contend.quotes.answering import CALIBRATION, Quote, QuotedAnswer, answers_of, parts_of
 from contend.quotes.reporting import quoted_report
 from contend.quotes.units import SourceText, Unit, said_by, units_of
 
 __all__ = [
     "CALIBRATION",
+    "Quote",
     "QuotedAnswer",
     "SourceText",
     "Unit",

@@ -151,14 +151,10 @@ def _escaped(text: str) -> str:
 def _escape(match: re.Match[str]) -> str:
     live = match[0]
     if live == "<":
-        return _tag(match)
+        return "<" if _is_type(match) else "\\<"
     if live == "]":
         return "]\\"
     return live if len(live) == len("\\*") else f"\\{live}"
-
-
-def _tag(match: re.Match[str]) -> str:
-    return "<" if _is_type(match) else "\\<"
 
 
 def _is_type(match: re.Match[str]) -> bool:

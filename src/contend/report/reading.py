@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import count
+from itertools import count, pairwise, takewhile
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
@@ -88,14 +88,17 @@ def read_references(markdown: str) -> ReferencedText:
     A numbered list is one of references under a heading that says so, or where half of its entries have an address and
     the rest of the text cites by number.
     """
-    text = _GENERATED.sub("", _without_appendix(markdown))
+    # contend's own words on the run stand behind a report.
+    own = takewhile(lambda line: line not in _APPENDICES, markdown.split("\n"))
+    text = _GENERATED.sub("", "\n".join(own))
     lines = text.split("\n")
     cites = any(_SEVERAL.search(_LISTED.sub("", line, count=1)) for line in lines)
     entries: dict[int, Reference] = {}
     taken: set[int] = set()
-    for begin, end in _sections(lines):
-        known = heading_name(lines[begin]) in _KNOWN
-        listed = list(_entries(lines, begin, end))
+    headings = (place for place, line in enumerate(lines) if place and _HEADING.match(line))
+    for begin, end in pairwise([0, *headings, len(lines)]):
+        known = _heading_name(lines[begin]) in _KNOWN
+        listed = _entries(lines, begin, end)
         addressed = sum(ADDRESS.search(entry.text()) is not None for entry in listed) * 2 >= len(listed)
         for entry in listed:
             if not (entry.defined or known or (addressed and cites and not _SEVERAL.search(entry.text()))):
@@ -112,43 +115,24 @@ def read_references(markdown: str) -> ReferencedText:
     return ReferencedText(text, "".join(pieces), entries)
 
 
-def heading_name(line: str) -> str:
+def _heading_name(line: str) -> str:
     """A heading by which a part is known: without its marks and its number, in small letters."""
     return _AROUND_NAME.sub("", line).casefold()
 
 
-def _without_appendix(markdown: str) -> str:
-    """The text without contend's own words on the run behind it."""
-    lines = markdown.split("\n")
-    return "\n".join(lines[: next((place for place, line in enumerate(lines) if line in _APPENDICES), len(lines))])
-
-
-def _sections(lines: list[str]) -> Iterator[tuple[int, int]]:
-    begin = 0
-    for place, line in enumerate(lines[1:], start=1):
-        if _HEADING.match(line):
-            yield begin, place
-            begin = place
-    yield begin, len(lines)
-
-
-def _entries(lines: list[str], begin: int, end: int) -> Iterator[_Entry]:
+def _entries(lines: list[str], begin: int, end: int) -> list[_Entry]:
     """The entries of a list, each with the indented lines that belong to it."""
-    entry: _Entry | None = None
+    entries: list[_Entry] = []
+    within = False
     for place in range(begin, end):
         line = lines[place]
         defined, listed = _DEFINED.match(line), _LISTED.match(line)
         if mark := defined or listed:
-            if entry:
-                yield entry
-            entry = _Entry(int(mark[1] or mark[2]), defined is not None, place, [line[mark.end() :]])
-        elif entry and line[:2].isspace():
-            entry.lines.append(line)
-        elif entry:
-            yield entry
-            entry = None
-    if entry:
-        yield entry
+            entries.append(_Entry(int(mark[1] or mark[2]), defined is not None, place, [line[mark.end() :]]))
+            within = True
+        elif within := within and line[:2].isspace():
+            entries[-1].lines.append(line)
+    return entries
 
 
 def _address(entry: str) -> str:
@@ -252,10 +236,10 @@ class _Reader:
 
     def _open(self, parts: list[_Part], node: SyntaxTreeNode) -> None:
         heading = without_marks(_content(node))
-        if node.tag == "h1" and not self.title and _field_of(heading) is None:
+        field = _FIELDS.get(_heading_name(heading))
+        if node.tag == "h1" and not self.title and field is None:
             self.title = heading
         else:
-            field = _field_of(heading)
             parts.append(_Part(None if field == "analysis" else field, "" if field else heading, []))
 
     def _blocks(self, node: SyntaxTreeNode) -> Iterator[Block]:
@@ -329,11 +313,6 @@ def _only_marks(cells: Sequence[str]) -> bool:
         and all(map(MARK.match, marked))
         and not any(re.search(r"\w", without_marks(cell)) for cell in cells)
     )
-
-
-def _field_of(heading: str) -> str | None:
-    """Which of contend's parts of a report stands under a heading; None for one of its author's own."""
-    return _FIELDS.get(heading_name(heading))
 
 
 def _content(node: SyntaxTreeNode) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from contend.approval import Decision
 from contend.llm import Answer, ContextProfile, Model, Scope, role_profile
@@ -11,12 +11,12 @@ from contend.models.events import StepDone
 from contend.models.options import ResolvedOptions, TeamConfig
 from contend.models.record import Language
 from contend.models.replies import Reply
-from contend.models.research import Draft, Passage, ResearchPlan, SearchResult
+from contend.models.research import Draft, Passage, SearchResult
 from contend.models.task import CallUsage
 from contend.preflight import answer, is_alone
 from contend.prompts import PromptValues
 from contend.research.evidence import pool_of
-from contend.research.state import ResearchState, ResearchUpdate, SearchTask, latest_calls
+from contend.research.state import ResearchState, ResearchUpdate, SearchTask, TeamRound, latest_calls
 from contend.services import Services
 from contend.text import clean, counted, shorten
 
@@ -68,14 +68,20 @@ async def spent(services: Services, state: ResearchState, usage: CallUsage) -> R
     }
 
 
+def round_of(state: ResearchState) -> TeamRound:
+    return {
+        "execution_id": state["execution_id"],
+        "team_id": team_of(state).team_id,
+        "round_number": state["round_number"],
+    }
+
+
 def scope(state: ResearchState, role: AgentRole, *, step: str = "", passages: Sequence[Passage] = ()) -> Scope:
     """Whose call it is. `passages`: those that its prompt numbers."""
     return Scope(
-        execution_id=state["execution_id"],
+        **round_of(state),
         role=role,
         language=state["options"]["language"],
-        team_id=team_of(state).team_id,
-        round_number=state["round_number"],
         step=step,
         passages=tuple(passage.id for passage in passages),
         lessons=tuple(bullet["id"] for bullet in state.get("bullets", [])),
@@ -116,14 +122,7 @@ def queries_of(state: ResearchState) -> list[str]:
 
 
 def search_task(state: ResearchState, query: str, source: str, *, limit: int) -> SearchTask:
-    return SearchTask(
-        query=query,
-        source=source,
-        limit=limit,
-        execution_id=state["execution_id"],
-        team_id=team_of(state).team_id,
-        round_number=state["round_number"],
-    )
+    return {"query": query, "source": source, "limit": limit, **round_of(state)}
 
 
 async def passages_at_work(services: Services, state: ResearchState) -> list[Passage]:
@@ -182,21 +181,6 @@ def tell_step(
     state: ResearchState,
     step: Literal["plan", "search", "choose", "write", "review", "graph"],
     detail: str,
-    *,
-    plan: ResearchPlan | None = None,
-    document: str = "",
-    feedback: str = "",
+    **outcome: Any,  # noqa: ANN401 - fields of a StepDone
 ) -> None:
-    services.tell(
-        StepDone(
-            execution_id=state["execution_id"],
-            team_id=team_of(state).team_id,
-            round_number=state["round_number"],
-            step=step,
-            detail=detail,
-            iteration=state["iteration_count"],
-            plan=plan,
-            document=document,
-            feedback=feedback,
-        )
-    )
+    services.tell(StepDone(**round_of(state), step=step, detail=detail, iteration=state["iteration_count"], **outcome))

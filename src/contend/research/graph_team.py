@@ -4,14 +4,16 @@ What the report cites is retrieved by contend's own sources: only then does it c
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import START, StateGraph
 from pydantic import ValidationError
 
 from contend.errors import DraftError, InputError, SourceError
@@ -68,9 +70,6 @@ class Retrieved(NamedTuple):
     result: SearchResult
     text: FullText
 
-    def nearest(self, sentence: CitedSentence) -> list[TextPiece]:
-        return self.text.nearest(sentence.text, PASSAGES_A_QUERY)
-
 
 class CitedDocuments(NamedTuple):
     """The documents by the keys of their references, and the reason by key for each that was not retrieved."""
@@ -79,12 +78,8 @@ class CitedDocuments(NamedTuple):
     missing: dict[str, str]
 
 
-class _Nearest(NamedTuple):
-    """A passage near a sentence, and the reference behind it."""
-
-    key: str
-    heading: str
-    text: str
+_Nearest = tuple[str, TextPiece]
+"""The key of a reference, and a passage of its document that is near to a sentence."""
 
 
 class GraphState(ResearchState, total=False):
@@ -102,12 +97,7 @@ class GraphTeam:
     def build_graph(self, services: Services) -> "StateGraph[Any, Any, Any, Any]":
         nodes = GraphNodes(services)
         graph = StateGraph(GraphState, input_schema=ResearchInput, output_schema=ResearchOutput)
-        graph.add_node("ask", nodes.ask)
-        graph.add_node("check", nodes.check)
-        graph.add_edge(START, "ask")
-        graph.add_edge("ask", "check")
-        graph.add_edge("check", END)
-        return graph
+        return graph.add_sequence([("ask", nodes.ask), ("check", nodes.check)]).add_edge(START, "ask")
 
 
 @dataclass(frozen=True)
@@ -141,12 +131,7 @@ class GraphNodes:
         begun: GraphState = {**state, "iteration_count": 1}
         report = await asyncio.to_thread(read_draft, await self.services.documents.get(state["answer"]))
         tell_step(self.services, begun, "search", how_many(state, len(report.references), "references"))
-        sources = await retrieve(
-            self.services,
-            report.references,
-            documents=state["options"]["documents"],
-            execution_id=state["execution_id"],
-        )
+        sources = await retrieve(self.services, state, report.references)
         draft, pool = await self._ground(report.draft, sources)
         pool, usage = await screened(self.services, state, pool)
         submission = await self._submission(state, draft, pool, sources)
@@ -221,17 +206,19 @@ class GraphNodes:
         """The draft by passages: of each document that a sentence cites those nearest to it."""
         nearest = await asyncio.to_thread(_nearest, draft, sources)
         pieces = list(dict.fromkeys(each for of_sentence in nearest.values() for each in of_sentence))
-        texts = await self.services.documents.put_many([each.text for each in pieces])
-        urls = [canonical_url(sources.documents[each.key].result.url) for each in pieces]
+        texts = await self.services.documents.put_many([piece.text for _, piece in pieces])
+        urls = [canonical_url(sources.documents[key].result.url) for key, _ in pieces]
         ids = dict(zip(pieces, map(passage_id, texts, urls), strict=True))
 
         def nearest_to(sentence: CitedSentence) -> dict[str, list[str]]:
             by_document: dict[str, list[str]] = {}
             for each in nearest.get((sentence.text, *sentence.passages), []):
-                by_document.setdefault(each.key, []).append(ids[each])
+                by_document.setdefault(each[0], []).append(ids[each])
             return by_document
 
-        evidence = {ids[each]: _evidence(ids[each], each, sources.documents[each.key].result) for each in pieces}
+        evidence = {
+            ids[key, piece]: _evidence(ids[key, piece], piece, sources.documents[key].result) for key, piece in pieces
+        }
         return with_passages(draft, nearest_to), {**EMPTY, "passages": list(evidence.values())}
 
     async def _submission(
@@ -258,16 +245,16 @@ def _nearest(draft: Draft, sources: CitedDocuments) -> dict[tuple[str, ...], lis
     """By each sentence with its references, the passages nearest to it of every document that it cites."""
     return {
         (each.text, *each.passages): [
-            _Nearest(key, piece.heading, piece.text)
+            (key, piece)
             for key in each.passages
             if key in sources.documents
-            for piece in sources.documents[key].nearest(each)
+            for piece in sources.documents[key].text.nearest(each.text, PASSAGES_A_QUERY)
         ]
         for each in draft.sentences()
     }
 
 
-def _evidence(document: str, piece: _Nearest, result: SearchResult) -> Evidence:
+def _evidence(document: str, piece: TextPiece, result: SearchResult) -> Evidence:
     return {
         "id": document,
         "url": result.url,
@@ -280,16 +267,14 @@ def _evidence(document: str, piece: _Nearest, result: SearchResult) -> Evidence:
     }
 
 
-async def retrieve(
-    services: Services, references: Mapping[str, Reference], *, documents: Sequence[str], execution_id: str
-) -> CitedDocuments:
+async def retrieve(services: Services, state: GraphState, references: Mapping[str, Reference]) -> CitedDocuments:
     """Each reference once: own documents by name, pages as those of searches are read."""
-    own = await _own_documents(services, documents, execution_id)
-    keys = list(references)[:MOST_REFERENCES]
-    answers = await asyncio.gather(*(_one(services, references[key], own) for key in keys))
-    by_key = dict(zip(keys, answers, strict=True))
+    own, documents = defaultdict[str, list[Found]](list), state["options"]["documents"]
+    for section in await services.sources.whole(documents, state["execution_id"], _ALL) if documents else ():
+        own[file_name(section.result.url)].append(section)
+    answers = await asyncio.gather(*(_one(services, each, own) for each in [*references.values()][:MOST_REFERENCES]))
+    by_key = dict(zip_longest(references, answers, fillvalue=f"over {MOST_REFERENCES} references"))
     missing = {key: answer for key, answer in by_key.items() if isinstance(answer, str)}
-    missing |= {key: f"over {MOST_REFERENCES} references" for key in references if key not in keys}
     return CitedDocuments({key: each for key, each in by_key.items() if isinstance(each, Retrieved)}, missing)
 
 
@@ -297,7 +282,9 @@ async def _one(services: Services, reference: Reference, own: Mapping[str, list[
     """The document, or why there is none."""
     if urlsplit(reference.address).scheme in {"http", "https"}:
         return await _page(services, reference)
-    name = _own_name(reference, own)
+    # The document that a reference names, by its address or in its text; of several the longest name.
+    text = f"{unquote(Path(urlsplit(reference.address).path).name)}\n{reference.text}".casefold()
+    name = max((name for name in own if name.casefold() in text), key=len, default="")
     return await asyncio.to_thread(_document, own[name]) if name else _NOWHERE
 
 
@@ -317,22 +304,6 @@ def _result(reference: Reference, summary: str) -> SearchResult:
     return SearchResult(
         title=title[:500] or reference.address[:500], summary=summary, source="web", url=reference.address
     )
-
-
-async def _own_documents(services: Services, documents: Sequence[str], execution_id: str) -> dict[str, list[Found]]:
-    """The sections of the run's own documents, by the names of their files."""
-    if not documents:
-        return {}
-    sections: dict[str, list[Found]] = {}
-    for each in await services.sources.whole(documents, execution_id, _ALL):
-        sections.setdefault(file_name(each.result.url), []).append(each)
-    return sections
-
-
-def _own_name(reference: Reference, own: Mapping[str, Any]) -> str:
-    """The document that a reference names, by its address or in its text; of several the longest name."""
-    text = f"{unquote(Path(urlsplit(reference.address).path).name)}\n{reference.text}".casefold()
-    return max((name for name in own if name.casefold() in text), key=len, default="")
 
 
 def _document(sections: Sequence[Found]) -> Retrieved:

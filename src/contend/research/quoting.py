@@ -20,6 +20,7 @@ from contend.models.research import (
 )
 from contend.models.task import title_of
 from contend.quotes import (
+    Quote,
     QuotedAnswer,
     SourceText,
     Unit,
@@ -51,9 +52,7 @@ class QuotesTeam:
 
     def build_graph(self, services: Services) -> StateGraph[Any, Any, Any, Any]:
         graph = StateGraph(ResearchState, input_schema=ResearchInput, output_schema=ResearchOutput)
-        graph.add_node("quote", QuotesNode(services).quote)
-        graph.add_edge(START, "quote")
-        return graph
+        return graph.add_node("quote", QuotesNode(services).quote).add_edge(START, "quote")
 
 
 @dataclass(frozen=True)
@@ -128,23 +127,13 @@ async def _submission(
 
 def _draft(answers: Sequence[QuotedAnswer], ids: dict[Unit, list[str]], summary: str) -> Draft:
     """The quotes as a draft has them: the best of each part as findings, all of them as sections."""
+
+    def quoted(quotes: Sequence[Quote]) -> list[CitedSentence]:
+        return [CitedSentence(text=said_by(quote.unit), passages=ids[quote.unit]) for quote in quotes]
+
     opening = [CitedSentence(text=summary, kind="judgement")]
-    units = [answer.quotes[0].unit for answer in answers if answer.quotes]
-    findings = [CitedSentence(text=said_by(unit), passages=ids[unit]) for unit in units]
-    sections = [
-        Section(
-            heading=answer.part,
-            blocks=[
-                ItemList(
-                    items=[
-                        CitedSentence(text=said_by(quote.unit), passages=ids[quote.unit])
-                        for quote in answer.quotes or answer.nearest
-                    ]
-                )
-            ],
-        )
-        for answer in answers
-        if answer.quotes or answer.nearest
-    ]
+    findings = quoted([answer.quotes[0] for answer in answers if answer.quotes])
+    parts = ((answer.part, quoted(answer.quotes or answer.nearest)) for answer in answers)
+    sections = [Section(heading=part, blocks=[ItemList(items=items)]) for part, items in parts if items]
     plain = Section(blocks=[ItemList(items=opening)])
     return Draft(summary=opening, findings=findings or opening, sections=sections or [plain])

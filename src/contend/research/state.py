@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
@@ -136,16 +136,21 @@ class ResearchState(ResearchInput, ResearchOutput, total=False):
     """Why a person's answer was not usable."""
 
 
-class SearchTask(TypedDict):
+class TeamRound(TypedDict):
+    """What tells one team's round from every other."""
+
+    execution_id: str
+    team_id: str
+    round_number: int
+
+
+class SearchTask(TeamRound):
     """One query to one source: what `search` is sent."""
 
     query: str
     source: str
     limit: int
     """As many hits are taken."""
-    execution_id: str
-    team_id: str
-    round_number: int
 
 
 class PageTask(TypedDict):
@@ -185,28 +190,13 @@ BEGUN: ResearchUpdate = {
 }
 """A research that begins."""
 
-FRESH: ResearchUpdate = {
-    **BEGUN,
-    "problem": "",
-    "found": EMPTIED,
-    "failed": EMPTIED,
-    "read": EMPTIED,
-    "pool": None,
-    "unread": {},
-    "passages": [],
-    "to_choose": [],
-    "written_from": [],
-    "written_sections": EMPTIED,
-    "marks": [],
-    "more_queries": [],
-    "gaps_searched": False,
-    "open_searched": False,
-    "nothing_new": False,
-    "accepted": False,
-    "submission": None,
-    "report": None,
-    "calls": [],
-}
+_ADDED_TO = ("found", "failed", "read", "written_sections")
+_LISTS = ("passages", "to_choose", "written_from", "marks", "more_queries", "calls")
+_FLAGS = ("gaps_searched", "open_searched", "nothing_new", "accepted")
+_NONE = ("pool", "submission", "report")
+_CLEARED = {**dict.fromkeys(_ADDED_TO, EMPTIED), **{key: [] for key in _LISTS}, **dict.fromkeys(_FLAGS, False)}
+
+FRESH = cast("ResearchUpdate", {**BEGUN, "problem": "", "unread": {}, **_CLEARED, **dict.fromkeys(_NONE)})
 """A research that begins on its own: nothing of one before it on the same thread stays."""
 
 
