@@ -202,21 +202,17 @@ def state_to_report(
     if not state.get("draft_report"):
         raise DraftError("there is no draft to make a report of: the research ended before anything was written")
     plan, options = state.get("task_plan") or {}, state.get("options") or {}
+    theme, language = plan.get("theme") or state["theme"], options.get("language", "en")
     try:
-        return build_report(
-            Draft.model_validate(state["draft_report"]),
-            [Passage.model_validate(passage) for passage in state.get("passages") or []]
-            if passages is None
-            else passages,
-            [SearchResult.model_validate(result) for result in state.get("research_data") or []]
-            if results is None
-            else results,
-            theme=plan.get("theme") or state["theme"],
-            language=options.get("language", "en"),
-        )
+        if passages is None:
+            passages = [*map(Passage.model_validate, state.get("passages") or [])]
+        if results is None:
+            results = [*map(SearchResult.model_validate, state.get("research_data") or [])]
+        draft = Draft.model_validate(state["draft_report"])
+        return build_report(draft, passages, results, theme=theme, language=language)
     except ValidationError as error:
         flaw = error.errors()[0]
-        where = ".".join(str(part) for part in flaw["loc"])
+        where = ".".join(map(str, flaw["loc"]))
         raise DraftError(f"the draft does not fit a report: {error.title} {where}: {flaw['msg']}") from error
 
 

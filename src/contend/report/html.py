@@ -108,16 +108,15 @@ class _CitationLinks:
             if place % 2 and (labels := self._names.labels(numbers_in(part), self._marks)):
                 tokens += self._named_links(labels)
             elif place % 2:
-                for in_row in in_ranges(part):
-                    tokens += self._links(in_row)
+                tokens += chain.from_iterable(map(self._links, in_ranges(part)))
             elif part:
-                tokens.append(Token("text", "", 0, content=part))
+                tokens.append(_text(part))
         return tokens
 
     def _links(self, numbers: Sequence[int]) -> list[Token]:
         """Of a range the first and the last number are links, and the dash is one to those between."""
         if not 1 <= numbers[0] <= numbers[-1] <= len(self._sources):
-            return [Token("text", "", 0, content="".join(f"[{number}]" for number in numbers))]
+            return [_text("".join(f"[{number}]" for number in numbers))]
         if len(numbers) == 1:
             return self._link_to(numbers, f"[{numbers[0]}]")
         first, *between, last = numbers
@@ -144,17 +143,17 @@ class _CitationLinks:
         if new := [number for number in numbers if number not in self.cited]:
             attributes["id"] = f"cite-{new[0]}"
             self.cited |= dict.fromkeys(new, new[0])
-        text = Token("text", "", 0, content=label)
-        return [Token("link_open", "a", 1, attrs=attributes), text, Token("link_close", "a", -1)]
+        return [Token("link_open", "a", 1, attrs=attributes), _text(label), Token("link_close", "a", -1)]
+
+
+def _text(content: str) -> Token:
+    return Token("text", "", 0, content=content)
 
 
 def _tooltip(source: SearchResult, passages: Sequence[Passage]) -> str:
-    shown = "\n\n".join(_placed(passage) for passage in passages) or source.summary
+    texts = (f"{each.heading}: {each.text}" if each.heading else each.text for each in passages)
+    shown = "\n\n".join(texts) or source.summary
     return shorten(f"{source.title} — {shown}", _TOOLTIP_MOST)
-
-
-def _placed(passage: Passage) -> str:
-    return f"{passage.heading}: {passage.text}" if passage.heading else passage.text
 
 
 def _references(

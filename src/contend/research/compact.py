@@ -141,7 +141,6 @@ def _briefing(services: Services, state: ResearchState) -> dict[str, Any]:
 
 
 async def _planning(services: Services, state: ResearchState) -> dict[str, Any]:
-    team = team_of(state)
     rounds = await (await services.run(state)).rounds_of(state.get("history", []))
     history = [
         RoundBefore(
@@ -150,7 +149,7 @@ async def _planning(services: Services, state: ResearchState) -> dict[str, Any]:
         for past in rounds
     ]
     return {
-        "query_hints": team.query_hints,
+        "query_hints": team_of(state).query_hints,
         "feedback": rejection_reason(state) or _latest_feedback(state, rounds),
         "sources": searched_sources(state),
         "round_number": state["round_number"],

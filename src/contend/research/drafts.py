@@ -66,17 +66,9 @@ NOTHING = Before({}, {})
 
 def draft_of(reply: ReportReply, offered: Sequence[Passage], bullets: Sequence[Mapping[str, Any]], title: str) -> Draft:
     """The draft with passage ids for numbers. Numbers that were not offered name nothing."""
-    ids = [passage.id for passage in offered]
-    return Draft(
-        title=title,
-        sources_by_name=reply.sources_by_name,
-        own_headings=reply.own_headings,
-        summary=_sentences(reply.summary, ids),
-        findings=_sentences(reply.findings, ids),
-        sections=[_section(section, ids) for section in reply.sections],
-        limits=_sentences(reply.limits, ids),
-        bullets_used=ids_of_lessons(reply.lessons, bullets),
-    )
+    sections = [_section(section, [passage.id for passage in offered]) for section in reply.sections]
+    used = ids_of_lessons(reply.lessons, bullets)
+    return Draft(title=title, sections=sections, bullets_used=used, **_around(reply, offered))
 
 
 def section_of(
@@ -88,10 +80,14 @@ def section_of(
 
 def with_summary(draft: Draft, reply: SummaryReply, offered: Sequence[Passage]) -> Draft:
     """The draft with what its summarizer wrote around the sections."""
+    return draft.model_copy(update=_around(reply, offered))
+
+
+def _around(reply: ReportReply | SummaryReply, offered: Sequence[Passage]) -> dict[str, Any]:
+    """All but the sections, and how it is printed."""
     ids = [passage.id for passage in offered]
     parts = {name: _sentences(getattr(reply, name), ids) for name in ("summary", "findings", "limits")}
-    printed = {"sources_by_name": reply.sources_by_name, "own_headings": reply.own_headings}
-    return draft.model_copy(update={**parts, **printed})
+    return {**parts, "sources_by_name": reply.sources_by_name, "own_headings": reply.own_headings}
 
 
 def revised(
@@ -137,13 +133,8 @@ def faults_of(
 
     `guard`: also what it says because a source orders it; `number`: that of a section alone.
     """
-    match reply:
-        case SectionDraftReply():
-            sections = [(number, reply.section)]
-        case ReportReply():
-            sections = [*enumerate(reply.sections, start=1)]
-        case SummaryReply():
-            sections = []
+    alone = [(number, reply.section)] if isinstance(reply, SectionDraftReply) else []
+    sections = [*enumerate(reply.sections, start=1)] if isinstance(reply, ReportReply) else alone
     return _joined(_faults(reply, sections, offered=offered, guard=guard))
 
 
@@ -181,12 +172,12 @@ def _sentences(
 
 
 def _sentence(statement: StatementReply, ids: Sequence[str]) -> CitedSentence:
-    return CitedSentence(
-        text=clean(statement.text, single_line=True),
-        passages=ids_of_passages(statement, ids),
-        kind=statement.kind,
-        basis=clean(statement.basis, single_line=True).strip(),
-    )
+    return CitedSentence(text=clean(statement.text, single_line=True), **_grounds(statement, ids))
+
+
+def _grounds(statement: StatementReply | RowReply, ids: Sequence[str]) -> dict[str, Any]:
+    basis = clean(statement.basis, single_line=True).strip()
+    return {"passages": ids_of_passages(statement, ids), "kind": statement.kind, "basis": basis}
 
 
 def ids_of_passages(statement: StatementReply | RowReply | CellReply | SentenceReply, ids: Sequence[str]) -> list[str]:
@@ -194,15 +185,8 @@ def ids_of_passages(statement: StatementReply | RowReply | CellReply | SentenceR
 
 
 def _row(row: RowReply, ids: Sequence[str]) -> TableRow:
-    return TableRow(
-        cells=[
-            TableCell(text=clean(cell.text, single_line=True), passages=ids_of_passages(cell, ids))
-            for cell in row.cells
-        ],
-        passages=ids_of_passages(row, ids),
-        kind=row.kind,
-        basis=clean(row.basis, single_line=True).strip(),
-    )
+    cells = ((clean(cell.text, single_line=True), ids_of_passages(cell, ids)) for cell in row.cells)
+    return TableRow(cells=[TableCell(text=text, passages=each) for text, each in cells], **_grounds(row, ids))
 
 
 def _section(section: SectionReply | RevisedSection, ids: Sequence[str], before: Before = NOTHING) -> Section:

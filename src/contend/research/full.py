@@ -289,12 +289,11 @@ def _new_numbers(state: ResearchState) -> list[int]:
 
 
 def _searches(pool: EvidencePool) -> list[SearchMade]:
-    documents: dict[str, list[str]] = {query: [] for query in pool["searches"]}
+    titles: dict[str, dict[str, None]] = {query: {} for query in pool["searches"]}
     for passage in pool["passages"]:
         for query in passage["queries"]:
-            if passage["title"] not in documents.setdefault(query, []):
-                documents[query].append(passage["title"])
-    return [SearchMade(query=query, titles="; ".join(titles[:6])) for query, titles in documents.items()]
+            titles.setdefault(query, {})[passage["title"]] = None
+    return [SearchMade(query=query, titles="; ".join([*each][:6])) for query, each in titles.items()]
 
 
 async def _catalogue(services: Services, state: ResearchState) -> dict[str, Any]:

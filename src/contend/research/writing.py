@@ -46,10 +46,8 @@ class WritingNodes:
         best = await self.services.submission(state.get("best_submission"))
         if profile(state).compact:
             draft, usage = await compact.write(self.services, state, passages, best.content if best else "")
-            return {
-                **await self._with_draft(state, draft, passages, marks=[]),
-                **await spent(self.services, state, usage),
-            }
+            update = await self._with_draft(state, draft, passages, marks=[])
+            return {**update, **await spent(self.services, state, usage)}
         draft, usage = await full.write(self.services, state, passages, draft_to_mend(state, best))
         update = await self._with_draft(state, draft, passages, marks=await marks_of(draft, passages))
         return {**update, **await self._later_passages(state, draft), **await spent(self.services, state, usage)}
@@ -88,11 +86,8 @@ class WritingNodes:
             raise DraftError(f"no section of the report could be written: {sections[0]['failure']}")
         passages = await passages_at_work(self.services, state)
         draft, usage = await full.summarize(self.services, state, passages, usable)
-        missing = [
-            {"place": f"section {each['number']}", "text": f"not written: {each['failure']}"}
-            for each in sections
-            if not each["section"]
-        ]
+        failures = [(each["number"], each["failure"]) for each in sections if not each["section"]]
+        missing = [{"place": f"section {number}", "text": f"not written: {why}"} for number, why in failures]
         calls = [each["usage"] for each in usable if each["usage"]]
         after_sections: ResearchState = {**state, "calls": [*state.get("calls", []), *calls]}
         return {
