@@ -5,12 +5,12 @@ Prompts say what the fields mean; what goes out with them is the shape alone. Ju
 """
 
 from functools import lru_cache
-from typing import Annotated, Any, Generic, Literal, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from annotated_types import MaxLen
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
 
-from contend.models.research import MOST_POINTS, MOST_QUERIES, ClaimKind
+from contend.models.research import MOST_POINTS, MOST_QUERIES, ClaimKind, check_columns
 
 Line = Annotated[str, Field(min_length=2, max_length=200)]
 S = TypeVar("S")
@@ -176,9 +176,7 @@ class TableOf(Reply, Generic[S]):
 
     @model_validator(mode="after")
     def _rows_fit(self) -> Self:
-        for number, row in enumerate(self.rows, start=1):
-            if isinstance(row, RowReply) and len(row.cells) != len(self.columns):
-                raise ValueError(f"row {number} has {len(row.cells)} cells for {len(self.columns)} columns")
+        check_columns(self.columns, [row.cells if isinstance(row, RowReply) else self.columns for row in self.rows])
         return self
 
 
@@ -225,10 +223,13 @@ class PrintedReply(Reply):
     sources_by_name: bool
     own_headings: bool
 
+    unsaid: ClassVar[dict[str, object]] = {"sources_by_name": False, "own_headings": False}
+    """What recordings of earlier releases mean that leave it out."""
+
     @model_validator(mode="before")
     @classmethod
     def _of_an_older_recording(cls, reply: object) -> object:
-        return {"sources_by_name": False, "own_headings": False, **reply} if isinstance(reply, dict) else reply
+        return {**cls.unsaid, **reply} if isinstance(reply, dict) else reply
 
 
 class ReportReply(PrintedReply):
@@ -269,10 +270,7 @@ class MergeReply(ReportReply):
     title: str = Field(max_length=120)
     taken: list[TakenReply] = Field(max_length=12)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _of_a_recording_without_a_title(cls, reply: object) -> object:
-        return {"title": "", **reply} if isinstance(reply, dict) else reply
+    unsaid: ClassVar[dict[str, object]] = {**PrintedReply.unsaid, "title": ""}
 
 
 class KeptReply(Reply):

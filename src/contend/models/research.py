@@ -148,6 +148,13 @@ class TableRow(Record):
         return [*by_cell, [each for each in self.passages if not any(each in named for named in by_cell)]]
 
 
+def check_columns(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Raises ValueError where a row, given as its cells, has more or fewer of them than there are columns."""
+    for number, cells in enumerate(rows, start=1):
+        if len(cells) != len(columns):
+            raise ValueError(f"row {number} has {len(cells)} cells for {len(columns)} columns")
+
+
 class Table(Record):
     type: Literal["table"] = "table"
     columns: list[str] = Field(min_length=1)
@@ -155,9 +162,7 @@ class Table(Record):
 
     @model_validator(mode="after")
     def _rows_fit(self) -> "Table":
-        for number, row in enumerate(self.rows, start=1):
-            if len(row.cells) != len(self.columns):
-                raise ValueError(f"row {number} has {len(row.cells)} cells for {len(self.columns)} columns")
+        check_columns(self.columns, [row.cells for row in self.rows])
         return self
 
     def common_passages(self) -> list[str]:

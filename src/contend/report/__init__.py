@@ -8,23 +8,7 @@ from contend.report.plain import source_names, with_shown_marks
 from contend.report.reading import Reference, ReferencedText, read_draft, read_references
 
 __all__ = [
-    "EVIDENCE_FILE",
-    "PublishedLine",
-    "PublishedMark",
-    "Reference",
-    "ReferencedText",
-    "ReportEvidence",
-    "ReportHead",
-    "build_report",
-    "head_markdown",
-    "planted_in",
-    "published_lines",
-    "read_draft",
-    "read_references",
-    "source_names",
-    "state_to_report",
-    "to_bibtex",
-    "to_html",
-    "to_json",
-    "with_shown_marks",
-]
+    "EVIDENCE_FILE", "PublishedLine", "PublishedMark", "Reference", "ReferencedText", "ReportEvidence", "ReportHead",
+    "build_report", "head_markdown", "planted_in", "published_lines", "read_draft", "read_references", "source_names",
+    "state_to_report", "to_bibtex", "to_html", "to_json", "with_shown_marks",
+]  # fmt: skip

@@ -106,6 +106,12 @@ def searched_sources(state: ResearchState) -> list[str]:
     return [name for name in team_of(state).sources if name in state["options"]["sources"]]
 
 
+async def working_sources(services: Services, state: ResearchState) -> list[str]:
+    """Those of them that have not failed."""
+    off = (await services.run(state)).sources_off | state.get("sources_off", {})
+    return [name for name in searched_sources(state) if name not in off]
+
+
 def stance_of(services: Services, state: ResearchState) -> str:
     """How the team goes about it, with the sources that are on."""
     language: Language = state["options"]["language"]

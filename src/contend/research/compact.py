@@ -27,6 +27,7 @@ from contend.research.ask import (
     team_of,
 )
 from contend.research.drafts import ids_of_lessons, ids_of_passages
+from contend.research.evidence import numbers_of
 from contend.research.planted import PlantedFilter, guard_of
 from contend.research.state import ResearchState
 from contend.services import Services
@@ -52,7 +53,7 @@ async def plan(services: Services, state: ResearchState) -> tuple[ResearchPlan, 
         theme=title_of(state["theme"]),
         investigation_points=answer.value.investigation_points,
         search_queries=list(dict.fromkeys(answer.value.search_queries)),
-        source_priority={name: place for place, name in enumerate(team_of(state).sources, start=1)},
+        source_priority=numbers_of(team_of(state).sources),
         plan_text=answer.value.plan_text,
     )
     return made, answer.usage

@@ -220,7 +220,7 @@ def _with_ids(passages: Sequence[Evidence], ids: Iterable[str]) -> list[Evidence
 
 
 def numbers_of(ids: Sequence[str]) -> dict[str, int]:
-    """The number of each passage, from 1, by its id."""
+    """The number of each, from 1: of passages by their ids, of sources in a team's order of preference."""
     return {each: number for number, each in enumerate(ids, start=1)}
 
 

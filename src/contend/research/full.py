@@ -224,7 +224,7 @@ def _plan_of(reply: ResearchPlanReply, state: ResearchState, pool: EvidencePool)
         investigation_points=reply.points,
         outline=reply.outline,
         search_queries=list(dict.fromkeys(queries or reply.points))[:20],
-        source_priority={name: place for place, name in enumerate(team_of(state).sources, start=1)},
+        source_priority=numbers_of(team_of(state).sources),
         plan_text=reply.plan_text,
     )
 

@@ -21,7 +21,7 @@ from contend.models.options import DEPTHS, ResearchOptions, ResolvedOptions, Run
 from contend.models.record import Record
 from contend.preflight import answer, is_alone, open_question, opened, refuse
 from contend.registry import team_kind
-from contend.research.ask import max_iterations, profile, queries_of, search_task, searched_sources, team_of
+from contend.research.ask import max_iterations, profile, queries_of, search_task, team_of, working_sources
 from contend.research.evidence import pages_to_read, pool_of
 from contend.research.full import outline_of, writes_by_section
 from contend.research.nodes import ResearchNodes
@@ -117,8 +117,7 @@ class ResearchRoutes:
         return [Send("write_section", {**task, "number": number}) for number in sections]
 
     async def _searches(self, state: ResearchState) -> list[Send]:
-        off = (await self.services.run(state)).sources_off | state.get("sources_off", {})
-        sources = [name for name in searched_sources(state) if name not in off]
+        sources = await working_sources(self.services, state)
         # The question as it stands is a query for own documents only: other services take key words.
         limit = HITS_COMPACT if profile(state).compact else HITS
         # What a query gave stays in the pool: it is not searched for again.

@@ -26,6 +26,7 @@ from contend.research.ask import (
     team_of,
     tell_step,
     with_texts,
+    working_sources,
 )
 from contend.research.evidence import (
     EvidencePool,
@@ -250,9 +251,8 @@ class ResearchNodes:
         What its judges missed is looked up in what no call has at hand.
         """
         pool = await pool_of(self.services, state)
-        off = (await self.services.run(state)).sources_off | state.get("sources_off", {})
-        sources = [name for name in searched_sources(state) if name not in off]
-        if not pool.get("whole") or sources != ["local"] or profile(state).compact:
+        only_local = await working_sources(self.services, state) == ["local"]
+        if not pool.get("whole") or not only_local or profile(state).compact:
             return None
         plan = ResearchPlan(
             theme=best.draft.title or best.report.theme,

@@ -47,10 +47,11 @@ class WritingNodes:
         if profile(state).compact:
             draft, usage = await compact.write(self.services, state, passages, best.content if best else "")
             update = await self._with_draft(state, draft, passages, marks=[])
-            return {**update, **await spent(self.services, state, usage)}
-        draft, usage = await full.write(self.services, state, passages, draft_to_mend(state, best))
-        update = await self._with_draft(state, draft, passages, marks=await marks_of(draft, passages))
-        return {**update, **await self._later_passages(state, draft), **await spent(self.services, state, usage)}
+        else:
+            draft, usage = await full.write(self.services, state, passages, draft_to_mend(state, best))
+            marks, later = await marks_of(draft, passages), await self._later_passages(state, draft)
+            update = {**await self._with_draft(state, draft, passages, marks=marks), **later}
+        return {**update, **await spent(self.services, state, usage)}
 
     async def _later_passages(self, state: ResearchState, draft: Draft) -> ResearchUpdate:
         """Of more than later calls hold: what the draft cites and what searches found best, in the documents' order."""
