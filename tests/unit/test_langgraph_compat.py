@@ -1,7 +1,7 @@
 """What contend takes for granted of LangGraph beyond its documentation: a version that changes it fails here."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langgraph.errors import NodeError
@@ -12,7 +12,14 @@ from typing_extensions import TypedDict
 
 from contend.contest.graph import build_contest_graph
 from contend.errors import CheckpointError
-from contend.langgraph_compat import CheckpointLost, add_node, as_subclass, fails_to, stopping_if_checkpoint_lost
+from contend.langgraph_compat import (
+    CheckpointLost,
+    add_node,
+    add_routes,
+    as_subclass,
+    fails_to,
+    stopping_if_checkpoint_lost,
+)
 from contend.research.graph import build_research_graph
 from contend.services import Services
 from contend.settings import load_settings
@@ -83,3 +90,23 @@ async def test_nodes_are_added_with_their_handlers_and_nobody_looks_for_graphs_i
     assert await plain.compile().ainvoke({}) == {"seen": "handled: odd"}
     subgraphs = [[*graph.compile().get_subgraphs()] for graph in (looked_through, plain)]
     assert subgraphs == [[("fail", within)], []]
+
+
+async def test_a_router_is_given_the_state_of_its_graph_and_nothing_that_a_parent_passed_on_besides() -> None:
+    states: list[State] = []
+
+    async def route(state: State) -> str:
+        states.append(state)
+        return "keep"
+
+    async def keep(_: State) -> State:
+        return {}
+
+    graph: StateGraph[State, None, State, State] = StateGraph(State)
+    add_node(graph, "keep", keep)
+    add_routes(graph, START, route, ["keep"])
+
+    from_parent: dict[str, Any] = {"seen": "own", "team": "a parent's"}
+    await graph.compile().ainvoke(cast("State", from_parent))
+
+    assert states == [{"seen": "own"}]

@@ -32,9 +32,9 @@ from contend.research.draft_forms import length_of
 from contend.research.full import length_values
 from contend.run_context import RunContext
 from contend.services import Services
-from contend.team.judge_view import cited_passages, reference_numbers, report_view, whole_text
+from contend.team.judge_view import ReportView, cited_passages, reference_numbers, report_view, whole_text
 from contend.team.state import MetricTask
-from contend.team.support import citations_of, keep_verdicts, scope_of
+from contend.team.support import CheckedClaim, citations_of, keep_verdicts, scope_of
 from contend.text import WORDS, clean, squeezed
 
 WITH_PASSAGES = "correctness"
@@ -118,6 +118,17 @@ async def judge_by_model(
     return MetricResult(score=_score(config, reply, percent, submission.content), usage=answer.usage)
 
 
+class _Judged(NamedTuple):
+    """What one call judges of a submission: metrics `by_criteria` and `by_rubric`, and `doubtful` citations."""
+
+    submission: Submission
+    view: ReportView
+    by_criteria: list[MetricConfig]
+    criteria: list[Criterion]
+    by_rubric: list[MetricConfig]
+    doubtful: list[CheckedClaim]
+
+
 async def judge_together(
     services: Services, task: MetricTask, configs: Sequence[MetricConfig], submission: Submission
 ) -> list[MetricResult]:
@@ -130,56 +141,80 @@ async def judge_together(
     Raises:
         ModelError: the judges' model failed.
     """
+    run, judged = await services.run(task), await _judged(services, task, configs, submission)
+    answer = await run.model("evaluator").structured(
+        _verdicts_prompt(services, run.options, judged, theme=task["theme"]),
+        VerdictsReply,
+        scope=replace(scope_of(run, task), sentences=tuple(each.text for each in judged.doubtful)),
+        faults=lambda reply: faults_of(reply, len(judged.criteria), [each.name for each in judged.by_rubric]),
+    )
+    keep_verdicts(run, judged.doubtful, answer.value.citations)
+    first, *others = _scores(judged, answer.value, run.options.language)
+    return [MetricResult(score=first, usage=answer.usage), *(MetricResult(score=each) for each in others)]
+
+
+async def _judged(
+    services: Services, task: MetricTask, configs: Sequence[MetricConfig], submission: Submission
+) -> _Judged:
     run = await services.run(task)
-    options = run.options
-    by_criteria = [each for each in configs if judged_by_criteria(services, each, options) and task["criteria"]]
-    criteria = [Criterion.model_validate(each) for each in task["criteria"]] if by_criteria else []
-    by_rubric = [each for each in configs if each not in by_criteria]
     profile = run.profile("evaluator")
+    by_criteria = [each for each in configs if judged_by_criteria(services, each, run.options) and task["criteria"]]
     view = await report_view(services, submission, tokens=profile.judged_tokens, beside=profile.chosen_tokens)
-    citations = await citations_of(services, task, submission)
-    doubtful = [each for each in citations.doubtful() if view.numbers.keys() >= {one.id for one in each.passages}]
-    doubtful = doubtful[:MOST_CITATIONS]
-    prompt = VerdictsPrompt(
-        user_query=task["theme"],
+    doubtful = (await citations_of(services, task, submission)).doubtful()
+    with_passages = [each for each in doubtful if view.numbers.keys() >= {one.id for one in each.passages}]
+    return _Judged(
+        submission,
+        view,
+        by_criteria,
+        [Criterion.model_validate(each) for each in task["criteria"]] if by_criteria else [],
+        [each for each in configs if each not in by_criteria],
+        with_passages[:MOST_CITATIONS],
+    )
+
+
+def _verdicts_prompt(services: Services, options: ResolvedOptions, judged: _Judged, *, theme: str) -> VerdictsPrompt:
+    submission, view = judged.submission, judged.view
+    rubrics = (f"## {each.name}\n\n{services.rubric(each, options.language)}" for each in judged.by_rubric)
+    return VerdictsPrompt(
+        user_query=theme,
         instructions=options.instructions,
         passages=SourceDocument.numbered(view.passages),
         submission=view.text,
         structured=view.structured,
         invented=view.invented,
         declined=[clean(each, single_line=True) for each in submission.draft.declined],
-        doubtful=[
-            DoubtfulCitation(
-                number=number,
-                place=each.statement.place,
-                passages=[view.numbers[passage.id] for passage in each.passages],
-                expression=each.statement.claim.expression,
-            )
-            for number, each in enumerate(doubtful, start=1)
-        ],
-        criteria=numbered_criteria(criteria),
-        rubrics="\n\n".join(f"## {each.name}\n\n{services.rubric(each, options.language)}" for each in by_rubric),
+        doubtful=_doubtful(judged),
+        criteria=numbered_criteria(judged.criteria),
+        rubrics="\n\n".join(rubrics),
         **length_of(submission.draft),
         **length_values(options.length),
     )
-    answer = await run.model("evaluator").structured(
-        prompt,
-        VerdictsReply,
-        scope=replace(scope_of(run, task), sentences=tuple(each.text for each in doubtful)),
-        faults=lambda reply: faults_of(reply, len(criteria), [each.name for each in by_rubric]),
-    )
-    reply, language = answer.value, options.language
-    keep_verdicts(run, doubtful, reply.citations)
-    text = f"{submission.content}\n{view.text}"
+
+
+def _doubtful(judged: _Judged) -> list[DoubtfulCitation]:
+    numbers = judged.view.numbers
+    return [
+        DoubtfulCitation(
+            number=number,
+            place=each.statement.place,
+            passages=[numbers[passage.id] for passage in each.passages],
+            expression=each.statement.claim.expression,
+        )
+        for number, each in enumerate(judged.doubtful, start=1)
+    ]
+
+
+def _scores(judged: _Judged, reply: VerdictsReply, language: Language) -> list[MetricScore]:
+    """One for each metric; the first has the fixes of what the submission lacks, too."""
+    text = f"{judged.submission.content}\n{judged.view.text}"
     verdicts = {verdict.metric.strip(): verdict for verdict in reversed(reply.metrics)}
-    scores = [coverage_of(each, criteria, reply.criteria, language) for each in by_criteria]
-    for each in by_rubric:
+    scores = [coverage_of(each, judged.criteria, reply.criteria, language) for each in judged.by_criteria]
+    for each in judged.by_rubric:
         verdict = verdicts.get(each.name)
         none = each.scored(None, WORDS[language].feedback.no_verdict)
         scores.append(_score(each, verdict, verdict.percent / 100, text, fixes=verdict.fixes) if verdict else none)
     first, *others = scores
-    first = first.model_copy(update={"fixes": [*first.fixes, *map(_fix, reply.missing)]})
-    return [MetricResult(score=first, usage=answer.usage), *(MetricResult(score=each) for each in others)]
+    return [first.model_copy(update={"fixes": [*first.fixes, *map(_fix, reply.missing)]}), *others]
 
 
 def numbered_criteria(criteria: Sequence[Criterion], *, with_weights: bool = False) -> str:
