@@ -3,6 +3,7 @@
 import asyncio
 import os
 import threading
+import tracemalloc
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -210,6 +211,20 @@ def test_korean_in_euc_kr_is_not_read_as_japanese() -> None:
     text = "긴 다리는 일정한 바람 속에서 소용돌이를 규칙적으로 내보냅니다 (41 Hz)."
 
     assert decode(text.encode("euc_kr")) == text
+
+
+def test_a_long_text_takes_little_more_memory_to_be_told_than_it_has() -> None:
+    content = ("The bridge hums. " * 60_000 + "Café").encode("cp1252")
+
+    tracemalloc.start()
+    try:
+        text = decode(content)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert text.endswith("Café")
+    assert most < 10 * len(content)
 
 
 @pytest.mark.parametrize(
