@@ -12,6 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.checkpoint.conformance import validate
 from langgraph.checkpoint.conformance.initializer import RegisteredCheckpointer
 
+from contend.errors import CheckpointError
 from contend.stores.checkpoints import PackedSerializer, ThreadedSqliteSaver, open_sqlite_saver
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
@@ -91,6 +92,21 @@ async def test_a_run_that_is_rolled_back_saves_nothing_more(saver: ThreadedSqlit
     kept = await saver.aget_tuple(before)
     assert kept is not None
     assert kept.pending_writes == []
+
+
+async def test_a_thread_that_cannot_be_copied_whole_leaves_no_copy(saver: ThreadedSqliteSaver, file: Path) -> None:
+    await saved(saver, 3)
+    with closing(sqlite3.connect(file)) as other:
+        other.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON checkpoints WHEN EXISTS "
+            "(SELECT 1 FROM checkpoints WHERE thread_id = 'copy') BEGIN SELECT RAISE(ABORT, 'disk full'); END"
+        )
+
+    with pytest.raises(CheckpointError, match="disk full"):
+        await saver.acopy_thread("t", "copy")
+
+    assert [found async for found in saver.alist({"configurable": {"thread_id": "copy"}})] == []
+    assert await listed(saver) == [2, 1, 0]
 
 
 async def test_a_file_of_an_older_release_is_used_as_it_is(file: Path) -> None:

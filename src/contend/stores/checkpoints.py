@@ -133,7 +133,18 @@ class ManagedSaver(base.BaseCheckpointSaver[Any], ABC):
         await self._remove([each for each in places if each.checkpoint < began])
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Save a thread's checkpoints with their writes once more, for another thread and no run."""
+        """Save a thread's checkpoints with their writes once more, for another thread and no run: all of them or none.
+
+        A kill leaves the older ones, under an id that nobody was told.
+        """
+        try:
+            await self._copy(source_thread_id, target_thread_id)
+        except BaseException:  # whoever asked may be gone, too
+            with suppress(StoreError):
+                await self.adelete_thread(target_thread_id)
+            raise
+
+    async def _copy(self, source_thread_id: str, target_thread_id: str) -> None:
         snapshots = [each async for each in self.alist({"configurable": {"thread_id": source_thread_id}})]
         for snapshot in reversed(snapshots):
             metadata: Any = {key: value for key, value in snapshot.metadata.items() if key != "run_id"}
@@ -219,7 +230,7 @@ _PLACES = """
 SELECT thread_id, checkpoint_ns, checkpoint_id, metadata ->> '$.run_id', metadata ->> '$.source'
 FROM (SELECT thread_id, checkpoint_ns, checkpoint_id, CAST(metadata AS TEXT) AS metadata FROM checkpoints)
 """
-_OF = {"thread_id": f"{_PLACES} WHERE thread_id = ?", "run_id": f"{_PLACES} WHERE metadata ->> '$.run_id' = ?"}
+_PLACES_OF = {"thread_id": f"{_PLACES} WHERE thread_id = ?", "run_id": f"{_PLACES} WHERE metadata ->> '$.run_id' = ?"}
 _REMOVE = [f"DELETE FROM {table} WHERE {_KEY} = (?, ?, ?)" for table in ("writes", "checkpoints")]  # noqa: S608 - constants
 _REMOVE_WRITES = "DELETE FROM writes WHERE run_id = ?"
 
@@ -294,7 +305,7 @@ class ThreadedSqliteSaver(ManagedSaver, SqliteSaver):
     async def _places(self, field: Literal["thread_id", "run_id"], value: str) -> list[SavedAt]:
         def rows() -> list[SavedAt]:
             with self.cursor(transaction=False) as cursor:
-                return [SavedAt(*row) for row in cursor.execute(_OF[field], (value,))]
+                return [SavedAt(*row) for row in cursor.execute(_PLACES_OF[field], (value,))]
 
         return await self._in_thread(rows)
 
