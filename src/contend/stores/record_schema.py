@@ -90,7 +90,7 @@ class Upsert(NamedTuple):
         """What a column holds once its row is written again."""
         return f"coalesce({column}, ?)" if column in self.first else "?"
 
-    def in_turn(self, row: list[Any]) -> list[Any]:
+    def update_values(self, row: list[Any]) -> list[Any]:
         """A row's parameters as `update` takes them."""
         given = dict(zip(self.columns, row, strict=True))
         return [*(given[name] for name in self.columns if name not in self.key), *(given[name] for name in self.key)]
@@ -144,7 +144,7 @@ class Rows:
             connection.execute(self.table.insert(len(self.rows)), [value for row in self.rows for value in row])
             return
         for row in self.rows:
-            written = connection.execute(self.table.update(), self.table.in_turn(row)).fetchone()
+            written = connection.execute(self.table.update(), self.table.update_values(row)).fetchone()
             if written == (0,):
                 connection.execute(self.table.insert(1), row)
 
