@@ -122,7 +122,8 @@ _LATIN_WEIGHT = 2.0
 _MIXED_WEIGHT = 0.3
 _HIRAGANA_WEIGHT = 0.1
 _WINDOW = 3
-_UNMET_PAIRS = 0.5
+UNMET_PAIRS = 0.5
+"""The share of a Japanese word's pairs of characters over which its passages do not hold it."""
 _JAPANESE_NAME = re.compile(r"[\u3400-\u9fff々]{2,}|[\u30a1-\u30ff]{2,}")
 
 
@@ -195,7 +196,7 @@ def strength(claim: str, passages: tuple[PassageText, ...]) -> Strength:
 def _unmet(claim: str, texts: Sequence[_Text]) -> tuple[str, ...]:
     vocabulary = {term for text in texts for term in text.places}
     runs = dict.fromkeys(_JAPANESE_NAME.findall(claim))
-    return tuple(run for run in runs if _unknown_share(run, vocabulary) > _UNMET_PAIRS)
+    return tuple(run for run in runs if _unknown_share(run, vocabulary) > UNMET_PAIRS)
 
 
 def _unknown_share(run: str, vocabulary: Collection[str]) -> float:

@@ -35,12 +35,12 @@ _CUES = {
         r"\b(?:ignor\w*|disregard|forget|overrid\w+|bypass|overlook|vergiss|olvida\w*|oublie\w*|dimentica\w*|esqueca|zignoruj\w*|игнорир\w+)\b"
         r"|\byok say\b|無視|忘れ|破棄|従わ|忽略|无视|忘记|무시|अनदेखा|تجاهل"
     ),
+    # English sets its rules aside by an order; "models ignore instructions" is none.
     "SPOKEN_OF": r"\b(?:ignor(?:e|es|ed|ing)|disregard|forget|overrid\w+|bypass|overlook)\b",
     "IMPERATIVE": (
         r"(?:\A\W*|[,;:.!?)]\s*|\b(?:please|must|should|shall|and|then|now)\s+)"
         r"(?:ignore|disregard|forget|override|bypass|overlook)\b"
     ),
-    # English sets its rules aside by an order; "models ignore instructions" is none.
     "PRIOR": (
         r"\b(?:previous\w*|prior|above|earlier|all|your|you|given|system|alle|bisherig\w+|toutes|precedent\w*|recues?|todas|anterior\w*"
         r"|ricevut\w+|предыдущ\w+|wszystkie|poprzedni\w*|onceki|tum)\b"
@@ -80,9 +80,9 @@ _CUES = {
         r"(?:\b(?:you|your|the user|i will|from now|ignore|disregard|write|say)\b|あなた|你|您)"
     ),
     "HIDDEN": r"\(hidden text: |<!--|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0",
+    # What is quoted is spoken of; nobody is told it.
     "QUOTED": r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”|`[^`\n]{0,300}`"
     r"|「[^」\n]{0,300}」|『[^』\n]{0,300}』|«[^»\n]{0,300}»",
-    # What is quoted is spoken of; nobody is told it.
 }
 # AI systems that are called, or told what to say; the reader's own answer.
 _CUES["CALLED"] = rf"\A.{{0,60}}?(?:{_CUES['MACHINES']}).{{0,12}}?[:：]"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from contend.checks.claims import Calibration, Claim, PassageText, strength
+from contend.checks.claims import UNMET_PAIRS, Calibration, Claim, PassageText, strength
 from contend.checks.clauses import NAME, Clause, clause_word, clauses, names_in, out_of_place, word_in
 from contend.checks.figures import RATES, UNITS, Figure, claimed_figures, in_other_units, missing, stated_figures, years
 from contend.text import detect_language, split_sentences, terms
@@ -143,10 +143,10 @@ def name_missing(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]
     """
     if len(_same_language(claim, passages)) < len(passages):
         return
-    known = _MONTHS_AND_UNITS.union(*(_words_of(passage.whole) for passage in passages))
+    words = _MONTHS_AND_UNITS.union(*(_words_of(passage.whole) for passage in passages))
     for name in dict.fromkeys(NAME.findall(unicodedata.normalize("NFKC", claim.compared))):
         parts = [part for part in re.split(r"[^\w]+|'s\b", name.lower().removesuffix("'s").removesuffix("’s")) if part]
-        if terms(name) and not all(part in known or part.rstrip("s") in known for part in parts):
+        if terms(name) and not all(part in words or part.rstrip("s") in words for part in parts):
             texts = [unicodedata.normalize("NFKC", passage.whole) for passage in passages]
             if not any(name.lower() in text.lower() or _is_short_for(name, text) for text in texts):
                 yield name
@@ -214,6 +214,6 @@ RULES = (
     Rule("name", name_missing, DOUBTED, Calibration(0, _EXPERTS, _CHOSEN, 0.202)),
     Rule("place", place_differs, DOUBTED, Calibration(_LEAST_IN_ONE, _EXPERTS, _CHOSEN, 0.094)),
     Rule("language", in_another_language, DOUBTED, Calibration(0, _EXPERTS, _CHOSEN, 0.0)),
-    Rule("word", word_missing, DOUBTED, Calibration(0.5, "benchmarks/citations_ja.toml, close", _CHOSEN, 0.0)),
+    Rule("word", word_missing, DOUBTED, Calibration(UNMET_PAIRS, "benchmarks/citations_ja.toml, close", _CHOSEN, 0.0)),
 )
 """They are for stated sentences: what is derived has other words and figures than its passages."""

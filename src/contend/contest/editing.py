@@ -288,8 +288,7 @@ class EditingNodes:
         self, state: ContestState, options: ResolvedOptions, submissions: Sequence[Submission], *, tokens: int
     ) -> list[Passage]:
         """All sections of the own documents in order; none where they take more than so many tokens."""
-        results = {result.url: result for each in submissions for result in each.results if result.source == "local"}
-        if not results:
+        if not any(result.source == "local" for each in submissions for result in each.results):
             return []
         sections = await self.services.sources.whole(options.documents, state["execution_id"], tokens)
         ids = await self.services.documents.put_many([each.text for each in sections])

@@ -120,9 +120,9 @@ class PartNodes:
         learn_input["approve"] = "playbook" in run.options.approve
         lessons = await graph.ainvoke(learn_input)
         result = CurationResult.model_validate(lessons["result"])
-        told = [item.content for item in result.delta_items if item.operation != "DELETE" and item.content]
+        texts = [item.content for item in result.delta_items if item.operation != "DELETE" and item.content]
         about = result.model_dump(include={"dataset", "playbook_version", "summary"})
-        self.services.tell(Learned(execution_id=run.execution_id, lessons=told, **about))
+        self.services.tell(Learned(execution_id=run.execution_id, lessons=texts, **about))
         await run.keep_calls([CallUsage.model_validate(call) for call in lessons["usage"]])
         return {"lessons": lessons}
 

@@ -317,8 +317,8 @@ def _markdown(value: object) -> str:
 
 def _step_text(node: str, change: object) -> str:
     calls = [call for message in _messages_of_models(change) for call in message.tool_calls]
-    shown = (f"{each['name']}({json.dumps(each['args'], ensure_ascii=False, default=str)})" for each in calls)
-    return f"{node}: {', '.join(shown)}" if calls else node
+    texts = (f"{each['name']}({json.dumps(each['args'], ensure_ascii=False, default=str)})" for each in calls)
+    return f"{node}: {', '.join(texts)}" if calls else node
 
 
 def _messages_of_models(record: object) -> list[AIMessage]:

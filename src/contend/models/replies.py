@@ -74,13 +74,13 @@ def draft_reply(passages: int, bullets: int) -> type[DraftReply]:
 
 def _chosen(count: int, *, most: int, others_dropped: bool = False) -> Any:  # noqa: ANN401 - a field made at run time
     """A list of numbers from 1 to `count`; empty where there is nothing to choose from."""
-    read = [BeforeValidator(lambda given: _known(given, count))] if others_dropped else []
+    read = [BeforeValidator(lambda numbers: _in_range(numbers, count))] if others_dropped else []
     if not count:
         return _field(list[int], [MaxLen(0), *read])
     return _field(list[Literal[tuple(range(1, count + 1))]], [MaxLen(most), *read])  # type: ignore[misc]  # run time
 
 
-def _known(numbers: object, count: int) -> object:
+def _in_range(numbers: object, count: int) -> object:
     return [one for one in numbers if one in range(1, count + 1)] if isinstance(numbers, list) else numbers
 
 

@@ -139,14 +139,14 @@ class _Corpus:
         import numpy as np  # noqa: PLC0415 - heavy, and not needed by most commands
 
         of_all = {term: word for each in (*self.own, *self.around) for term, word in each.items()}
-        words, known = (
+        words, corpus_words = (
             {term: word for term, word in each.items() if word.isascii() and word.isalpha()}
             for each in (word_of_term, of_all)
         )
-        if not known or not words:
+        if not corpus_words or not words:
             return {}
-        alike = self.embedder.embed([*words.values()]) @ self.embedder.embed([*known.values()]).T
-        names = [*known]
+        alike = self.embedder.embed([*words.values()]) @ self.embedder.embed([*corpus_words.values()]).T
+        names = [*corpus_words]
         return {
             term: {names[place]: float(alike[row, place]) for place in np.flatnonzero(alike[row] >= _ALIKE)}
             for row, term in enumerate(words)

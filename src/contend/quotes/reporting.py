@@ -73,8 +73,8 @@ def _part(answer: QuotedAnswer, numbers: dict[str, int], language: Language) -> 
     yield f"### {plain_title(_shown(answer.part))}"
     if not answer.quotes:
         yield words.part_nearest if answer.nearest else words.part_without_nearest
-    shown = answer.quotes or answer.nearest
-    for _, group in groupby(shown, key=lambda quote: (quote.unit.source, quote.unit.group, quote.unit.kind)):
+    quotes_shown = answer.quotes or answer.nearest
+    for _, group in groupby(quotes_shown, key=lambda quote: (quote.unit.source, quote.unit.group, quote.unit.kind)):
         quotes = list(group)
         source = quotes[0].unit.source
         yield "\n".join(f"> {line}".rstrip() for line in _quoted(quotes))
@@ -127,12 +127,12 @@ def _inline(text: str, words: frozenset[str]) -> str:
 
 
 def _emphasized(text: str, words: frozenset[str]) -> str:
-    shown, end = "", 0
+    markdown, end = "", 0
     for match in _WORDS.finditer(text):
-        shown += _inert(text[end : match.start()])
-        shown += "".join(f"**{run}**" if strong else run for strong, run in words_of(match[0], words))
+        markdown += _inert(text[end : match.start()])
+        markdown += "".join(f"**{run}**" if strong else run for strong, run in words_of(match[0], words))
         end = match.end()
-    return shown + _inert(text[end:])
+    return markdown + _inert(text[end:])
 
 
 def _inert(text: str) -> str:

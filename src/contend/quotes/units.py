@@ -49,11 +49,11 @@ def units_of(sources: Sequence[SourceText]) -> list[Unit]:
     """All that can be quoted, in reading order; orders to whoever reads a document are not, nor shown as its title."""
     planted = Planted((source.url, f"{source.title}\n\n{source.heading}\n\n{source.text}") for source in sources)
 
-    def shown(source: SourceText) -> SourceText:
+    def with_harmless_head(source: SourceText) -> SourceText:
         title, heading = ("" if planted.in_sentence(each) else each for each in (source.title, source.heading))
         return source._replace(title=title, heading=heading)
 
-    units = (unit for source in sources for unit in _units(shown(source)))
+    units = (unit for source in sources for unit in _units(with_harmless_head(source)))
     return [each for unit in units for each in _without_orders(unit, planted)]
 
 

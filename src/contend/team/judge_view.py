@@ -66,9 +66,9 @@ async def report_view(services: Services, submission: Submission, *, tokens: int
     passages = await _judged_passages(services, submission, tokens=tokens, beside=beside)
     view = ReportView("", structured=True, passages=passages)
     at_hand = {each.id for each in submission.passages}
-    unknown = {each: INVENTED for each in submission.draft.passages() if each not in at_hand}
-    text = shown_draft(submission.draft, {**view.numbers, **unknown}, basis=False)
-    return view._replace(text=text, invented=bool(unknown))
+    invented = {each: INVENTED for each in submission.draft.passages() if each not in at_hand}
+    text = shown_draft(submission.draft, {**view.numbers, **invented}, basis=False)
+    return view._replace(text=text, invented=bool(invented))
 
 
 async def _judged_passages(services: Services, submission: Submission, *, tokens: int, beside: int) -> list[Passage]:
@@ -107,15 +107,15 @@ async def whole_passages(services: Services, passages: Sequence[Passage], *, tok
 
 
 async def compare_prompt(
-    services: Services, first: Submission, second: Submission, *, tokens: int, user_query: str, **asked: str
+    services: Services, first: Submission, second: Submission, *, tokens: int, user_query: str, **fields: str
 ) -> ComparePrompt:
     """What a judge of the pair is asked: both texts; the disputed passages, from both in turn, as far as `tokens` goes.
 
-    Submissions that no research of contend wrote are shown as they were given.
+    Submissions that no research of contend wrote are shown as they were given. `fields`: the prompt's others.
     """
     if not (first.passages and second.passages):
         texts = (whole_text(first.content), whole_text(second.content))
-        return ComparePrompt(user_query=user_query, submissions=texts, structured=False, **asked)
+        return ComparePrompt(user_query=user_query, submissions=texts, structured=False, **fields)
     # In both orders of a pair the prompts begin alike.
     one, other = sorted((first, second), key=lambda each: each.content)
     by_id = {each.id: each for each in (*one.passages, *other.passages)}
@@ -131,7 +131,7 @@ async def compare_prompt(
         invented=INVENTED in numbers.values(),
         passages=SourceDocument.of((at_hand[each], whole[each]) for each in by_id if each in whole),
         others=[ShownPassage.of(by_id[each], at_hand[each]) for each in by_id if each in ids and each not in whole],
-        **asked,
+        **fields,
     )
 
 
