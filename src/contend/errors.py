@@ -199,7 +199,7 @@ def retry_after(header: str | None) -> float | None:
         return None
 
 
-def wanted_wait(headers: Mapping[str, str]) -> float | None:
+def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
     """Seconds that an answer asks to wait, given as milliseconds, seconds or a date; None without a usable value."""
     milliseconds = retry_after(headers.get("retry-after-ms"))
     return retry_after(headers.get("retry-after")) if milliseconds is None else milliseconds / 1000

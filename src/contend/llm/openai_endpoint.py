@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
-from contend.errors import InputError, ModelError, is_passing, wanted_wait
+from contend.errors import InputError, ModelError, is_passing, seconds_to_wait
 from contend.llm.endpoint import (
     CallLimits,
     Clients,
@@ -125,7 +125,7 @@ class OpenAIEndpoint(Endpoint):
                 )
 
     def _refusal(self, error: "openai.APIStatusError", who: str) -> ModelError:
-        status, wait = error.status_code, wanted_wait(error.response.headers)
+        status, wait = error.status_code, seconds_to_wait(error.response.headers)
         message = error.body.get("message") if isinstance(error.body, dict) else None
         words = self._one_line(str(message or error.message))
         reason = f"({status})" if status == _BAD_KEY else f"({status}: {words})"
@@ -245,7 +245,7 @@ def _chat_class() -> "type[ChatOpenAI]":
 
 async def _refuse_hopeless_wait(response: "httpx2.Response") -> None:
     """Keep the client from sleeping into its deadline: it obeys this header."""
-    wait = wanted_wait(response.headers)
+    wait = seconds_to_wait(response.headers)
     if wait is not None and asyncio.get_running_loop().time() + wait > _ends_at.get():
         response.headers[_GIVE_UP] = "false"
 

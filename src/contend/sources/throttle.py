@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 
 import tenacity
 
-from contend.errors import SourceError, is_passing, wanted_wait
+from contend.errors import SourceError, is_passing, seconds_to_wait
 
 if TYPE_CHECKING:
     import ssl
@@ -129,7 +129,7 @@ def refuse_if_busy(service: str, response: "httpx.Response") -> None:
         TransientError: with the seconds that the service asks to wait, where it says so.
     """
     if is_passing(response.status_code):
-        wait = wanted_wait(response.headers)
+        wait = seconds_to_wait(response.headers)
         asks = "" if wait is None else f", asks to wait {wait:.0f} s"
         raise TransientError(
             f"{service} is busy or down (HTTP {response.status_code}{asks}): try again later", after=wait
