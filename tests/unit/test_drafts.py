@@ -25,6 +25,7 @@ from contend.report.plain import with_shown_marks
 from contend.report.reading import read_draft
 from contend.research.draft_forms import length_of, shown_draft, with_passages, without
 from contend.research.drafts import draft_of, faults_of, faults_of_revision, revised
+from contend.stores.documents import passage_id
 
 PASSAGES = [Passage(id=f"p{number}", url=f"https://a.org/{number}", title="A") for number in (1, 2, 3)]
 RESULTS = [SearchResult(title="A", summary="A.", source="web", url=passage.url) for passage in PASSAGES]
@@ -172,6 +173,8 @@ def test_the_names_of_sources_count_as_the_words_that_they_are_and_many_as_the_w
         return length_of(named.model_copy(update={"summary": summary}))["draft_words"]
 
     assert [words("p1"), words("p1", "p2"), words("p1", "p2", "p3", "p4")] == [words("p1") + more for more in (0, 1, 4)]
+    of_one_document = [passage_id(text * 64, "file:///docs/prices.csv") for text in "abcd"]
+    assert words(*of_one_document) == words("p1")
 
 
 def test_what_a_rounds_revisions_declined_stays_with_the_draft_until_it_is_judged() -> None:

@@ -122,6 +122,36 @@ def test_marks_show_numbers_unless_the_reports_readers_want_names() -> None:
     assert source_names(named_report(by_name=False), "en", [Path("/docs")]) == NUMBERS_ALONE
 
 
+def test_files_that_have_one_name_in_two_folders_or_whose_name_markdown_would_change_show_numbers() -> None:
+    urls = [
+        "file:///old/docs/a_b.csv",
+        "file:///new/docs/a_b.csv",
+        "file:///new/docs/__init__.md",
+        "file:///new/c_d.md",
+    ]
+    sources = [SearchResult(title="T", summary="S", source="local", url=url) for url in urls]
+    report = named_report().model_copy(update={"sources": sources, "key_findings": ["Hum [1][3][4]."]})
+
+    shown = with_shown_marks("Hum [1]. All [2][3][4].", source_names(report, "en", [*map(Path, ("/old/docs", "/new"))]))
+
+    assert shown == "Hum [docs/a_b.csv]. All [new/docs/a_b.csv; 3; new/c_d.md]."
+    same = source_names(report, "en", [*map(Path, ("/old/docs", "/new/docs"))])
+    assert with_shown_marks("Hum [1].", same) == "Hum [1]."
+
+
+def test_a_part_with_several_headings_of_one_number_has_the_sources_of_all() -> None:
+    analysis = "### 1.1 Wind\n\nAll [1][2].\n\n### 1.2 Rain\n\nAll [3][4]."
+    report = named_report().model_copy(update={"detailed_analysis": analysis})
+
+    assert "Much rests on all of it [see 1 below]." in published(report)
+
+
+def test_what_others_wrote_in_brackets_stays_where_their_references_are_no_files() -> None:
+    said = "It hums [see 3 below], [3を参照] [1]."
+
+    assert read_references(f"{said}\n\n## References\n\n1. Wind. https://a.example/x\n").body == said
+
+
 def test_brackets_that_name_no_reference_stay_as_they_are() -> None:
     said = "It hums [prices.csv; unknown.txt], [sic] and [prices.csv](a)."
 

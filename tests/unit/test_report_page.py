@@ -8,7 +8,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from contend.checks import citation_numbers
 from contend.models.record import Language
-from contend.models.research import Passage, Section, Table, TableCell, TableRow
+from contend.models.research import Passage, ResearchReport, Section, Table, TableCell, TableRow
 from contend.models.task import RunUsage
 from contend.report import (
     PublishedLine,
@@ -149,6 +149,30 @@ def test_each_mark_of_a_cell_shows_the_passage_of_that_cell_on_the_page_and_in_t
     assert re.findall(r'href="#source-(\d)" title="Title \w — ([^"]+)"', row) == [(str(n), text) for n, text in behind]
     marks = [mark for mark in evidence.marks if mark.sentence == "0 Hz [1][2] | 1 Hz [2] | 2 Hz [1]"]
     assert [(mark.number, mark.passages[0].text) for mark in marks] == behind
+
+
+@pytest.mark.parametrize(("language", "parts"), [("en", "see 1 below"), ("ja", "1を参照")])
+def test_the_evidence_says_what_marks_show_in_place_of_their_numbers(language: Language, parts: str) -> None:
+    names = [f"{letter}.txt" for letter in "abcd"]
+    files = [finished().sources[0].model_copy(update={"source": "local", "url": f"file:///docs/{n}"}) for n in names]
+    report = finished().model_copy(
+        update={
+            "executive_summary": "It hums [1][2][3][4]. It hums [1][2][3][4].",
+            "key_findings": ["It sings [4]."],
+            "detailed_analysis": "### 1. Hum\n\nIt hums [1][2]. All [3][4].",
+            "constraints_and_challenges": "",
+            "sources": [*files],
+            "sources_by_name": True,
+        }
+    )
+
+    def labels(report: ResearchReport) -> list[str | None]:
+        evidence = ReportEvidence.of(report, language, [], doubts={}, folders=[Path("/docs")])
+        return [mark.label for mark in evidence.marks]
+
+    of_summary = [parts, "", "", ""]
+    assert labels(report) == [*of_summary, *of_summary, "d.txt", "a.txt; b.txt", "", "c.txt; d.txt", ""]
+    assert labels(report.model_copy(update={"sources_by_name": False})) == [None] * 13
 
 
 def test_where_a_person_has_edited_the_report_a_mark_shows_all_passages_of_its_source() -> None:

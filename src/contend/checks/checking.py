@@ -123,7 +123,7 @@ class Validity(NamedTuple):
 
 def citation_numbers(report: ResearchReport) -> list[int]:
     """The numbers of all `[n]` in a report's text, in order, repeats kept; those in code are none."""
-    return [int(number) for number in MARK.findall(without_code(_body(report)))]
+    return [int(number) for number in MARK.findall(without_code(body_of(report)))]
 
 
 def check_validity(report: ResearchReport, retrieved_urls: Collection[str], *, texts: Iterable[str] = ()) -> Validity:
@@ -135,13 +135,14 @@ def check_validity(report: ResearchReport, retrieved_urls: Collection[str], *, t
     url_of = {number: source.url for number, source in enumerate(report.sources, start=1)}
     citations = {f"[{number}]": url_of.get(number, "") for number in citation_numbers(report)}
     in_texts = {address for text in texts for address in addresses(text)} - keys
-    in_report = (without_tail(match[0]) for match in ADDRESS.finditer(MARK.sub(" ", without_code(_body(report)))))
+    in_report = (without_tail(match[0]) for match in ADDRESS.finditer(MARK.sub(" ", without_code(body_of(report)))))
     citations |= {url: url for url in in_report if url and address_key(url) not in in_texts}
     unknown = [name for name, url in citations.items() if address_key(url) not in keys]
     return Validity(valid=len(citations) - len(unknown), total=len(citations), unknown=unknown)
 
 
-def _body(report: ResearchReport) -> str:
+def body_of(report: ResearchReport) -> str:
+    """The report's text without its list of references."""
     return report.model_copy(update={"sources": []}).to_markdown()
 
 

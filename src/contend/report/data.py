@@ -8,11 +8,12 @@ from typing import Self
 
 from pydantic import Field
 
-from contend.checks import citation_numbers
+from contend.checks import body_of, citation_numbers
 from contend.checks.injection import Planted
 from contend.models.record import Language, Record, UtcDatetime
 from contend.models.research import Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
+from contend.report.plain import labels_of_marks, source_names
 from contend.text import clean, normalized, shown_address, without_sentences
 
 EVIDENCE_FILE = "evidence.json"
@@ -27,12 +28,16 @@ class CitedPassage(Record):
 
 
 class CitationMark(Record):
-    """One `[n]` of a report, and its sentence or row. `doubt`: why that is marked, "" where it is not."""
+    """One `[n]` of a report, and its sentence or row. `doubt`: why that is marked, "" where it is not.
+
+    `label`: what its brackets show in place of numbers, as `labels_of_marks` has it.
+    """
 
     number: int = Field(ge=1)
     sentence: str
     passages: list[CitedPassage] = Field(default_factory=list)
     doubt: str = ""
+    label: str | None = None
 
 
 class CitedSource(Record):
@@ -67,6 +72,7 @@ class ReportEvidence(Record):
         """`doubts`: why sentences are marked, by what is shown of them."""
         numbers = citation_numbers(report)
         behind = PassagesBehind(lines, numbers=numbers)
+        labels = labels_of_marks(body_of(report), source_names(report, language, folders))
         sentences = [(line.shown.strip("| "), doubts.get(line.shown, "")) for line in lines for _ in line.marks]
         in_turn = sentences if len(sentences) == len(numbers) else [("", "")] * len(numbers)
         return cls(
@@ -81,8 +87,9 @@ class ReportEvidence(Record):
                         CitedPassage(heading=each.heading, text=each.text) for each in behind.of_mark(place, number)
                     ],
                     doubt=doubt,
+                    label=label,
                 )
-                for place, (number, (sentence, doubt)) in enumerate(zip(numbers, in_turn, strict=True))
+                for place, (number, label, (sentence, doubt)) in enumerate(zip(numbers, labels, in_turn, strict=True))
             ],
         )
 

@@ -6,6 +6,7 @@ that code writes read as ranges, or as names of files.
 
 import html
 import re
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
@@ -176,8 +177,8 @@ _LEAST_IN_RANGE = 3
 MOST_NAMES = 3
 """In a mark of the opening."""
 _SECTION = re.compile(r"^### (?:(\d{1,2})\b)?", re.MULTILINE)
-_NAME = re.compile(r"[^\[\]();|*`<>\\]+")
-"""A file's name that brackets in Markdown show as it is."""
+_NAME = re.compile(r"(?:[^\[\]();|*`<>\\_~]|(?<=\w)_(?=\w))+")
+"""A file's name that brackets in Markdown show as it is: `__init__` would be bold."""
 
 
 class SourceNames(NamedTuple):
@@ -221,16 +222,20 @@ NUMBERS_ALONE = SourceNames()
 
 
 def source_names(report: ResearchReport, language: Language, folders: Sequence[Path] = ()) -> SourceNames:
-    """The names that the report's marks show."""
+    """The names that the report's marks show: of files of one name, as two folders may have them, numbers stay."""
     if not report.sources_by_name:
         return NUMBERS_ALONE
     urls = ((number, source.url) for number, source in enumerate(report.sources, start=1))
-    names = ((number, shown_address(url, folders)) for number, url in urls if urlsplit(url).scheme == "file")
+    names = {number: shown_address(url, folders) for number, url in urls if urlsplit(url).scheme == "file"}
+    files = Counter(names.values())
     _, *numbered = _SECTION.split(report.detailed_analysis)
-    parts = zip(numbered[::2], numbered[1::2], strict=True)
+    parts: defaultdict[str, set[int]] = defaultdict(set)
+    for part, text in zip(numbered[::2], numbered[1::2], strict=True):
+        if part:
+            parts[part].update(numbers_in(without_code(text)))
     return SourceNames(
-        {number: name for number, name in names if _NAME.fullmatch(name)},
-        {part: set(numbers_in(without_code(text))) for part, text in parts if part},
+        {number: name for number, name in names.items() if files[name] == 1 and _NAME.fullmatch(name)},
+        parts,
         sum(len(numbers_in(without_code(text))) for text in (report.executive_summary, *report.key_findings)),
         language,
     )
@@ -251,6 +256,19 @@ def in_ranges(marks: str) -> Iterator[Sequence[int]]:
         end = end if end - begin >= _LEAST_IN_RANGE else begin + 1
         yield numbers[begin:end]
         begin = end
+
+
+def labels_of_marks(text: str, names: SourceNames) -> list[str | None]:
+    """For each mark what its brackets show: names, or the parts that name its sources; None where they show numbers.
+
+    Of marks that share their brackets the first has all that stands there, and the others "".
+    """
+    labels: list[str | None] = []
+    for marks in MARKS.findall(without_code(text)):
+        numbers = numbers_in(marks)
+        shown = names.labels(numbers, len(labels))
+        labels += ["; ".join(shown.values()), *[""] * (len(numbers) - 1)] if shown else [None] * len(numbers)
+    return labels
 
 
 def with_shown_marks(markdown: str, names: SourceNames = NUMBERS_ALONE) -> str:

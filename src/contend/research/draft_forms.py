@@ -19,6 +19,7 @@ from contend.models.research import (
 )
 from contend.prompts.research import PartLength
 from contend.report.plain import MOST_NAMES
+from contend.stores.documents import text_id
 
 PARTS = {"summary": "Summary", "finding": "Findings", "limit": "Limits"}
 """The parts of a draft that are no sections, by what begins the places of their statements."""
@@ -100,7 +101,9 @@ def _mark_words(passages: Sequence[str], draft: Draft, *, opening: bool = False)
     """A mark by numbers is one word, by names one for each; in the opening, of many, it refers to parts."""
     if not draft.sources_by_name:
         return ["[1]"] if passages else []
-    return ["[1]"] * (_WORDS_OF_PARTS if opening and len(passages) > MOST_NAMES else len(passages))
+    # A name is printed once, whatever its document's passages; ids of earlier releases tell no document.
+    names = len({each.removeprefix(text_id(each)) or each for each in passages})
+    return ["[1]"] * (_WORDS_OF_PARTS if opening and names > MOST_NAMES else names)
 
 
 def _heading(draft: Draft, at: PlacedSentence) -> str:

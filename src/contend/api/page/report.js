@@ -54,14 +54,16 @@ function outline(article) {
   return el("nav", { "aria-label": t("outline") }, el("h2", {}, t("outline")), el("ol", {}, items));
 }
 
-const SEE_PARTS = /^see [\d, ]+ below$|^[\d, ]+を参照$/;
-
-/** The numbers of a mark: [n], a range [n–m], names of sources [a.txt; b.csv], or the parts that name them; 0 for what cites nothing. */
-function numbersIn(label, sources, marks) {
-  if (SEE_PARTS.test(label)) return marks.filter(({ sentence }) => sentence === marks[0].sentence).map(({ number }) => number);
+/** The marks that a label in brackets stands for, of those to come: [n], a range [n–m], or names and parts as the evidence has them; none for what cites nothing. */
+function marksOf(label, marks) {
+  if (marks[0]?.label === label) {
+    const next = marks.findIndex((mark, nth) => nth && mark.label !== "");
+    return marks.slice(0, next < 0 ? marks.length : next);
+  }
   const [, first, last = first] = label.match(/^(\d{1,3})(?:–(\d{1,3}))?$/) ?? [];
-  if (first) return Array.from({ length: Math.max(0, last - first + 1) }, (_, nth) => Number(first) + nth);
-  return label.split("; ").map((name) => (/^\d{1,3}$/.test(name) ? Number(name) : sources.findIndex((source) => source.shown_url === name) + 1));
+  const count = first ? last - first + 1 : 0;
+  const numbered = marks.slice(0, Math.max(0, count));
+  return numbered.length === count && numbered.every(({ number }, nth) => number === Number(first) + nth) ? numbered : [];
 }
 
 /** Make each mark a button. The marks of a report come in the order of its evidence's marks. */
@@ -75,10 +77,9 @@ function linkCitations(article, evidence, open) {
     if (parts.length === 1) continue;
     text.replaceWith(...parts.map((part, index) => {
       if (index % 2 === 0) return part;
-      const numbers = numbersIn(part, evidence.sources, evidence.marks.slice(place));
       // What comes after the report's text, such as the list of its sources, cites nothing.
-      const marks = evidence.marks.slice(place, place + numbers.length);
-      if (!marks.length || numbers.some((number, nth) => number !== marks[nth]?.number)) return `[${part}]`;
+      const marks = marksOf(part, evidence.marks.slice(place));
+      if (!marks.length) return `[${part}]`;
       place += marks.length;
       const citations = marks.map((mark) => ({ ...mark, source: evidence.sources[mark.number - 1] }));
       const title = citations.map(({ source }) => source.title).join("; ");
