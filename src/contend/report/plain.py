@@ -258,6 +258,19 @@ def in_ranges(marks: str) -> Iterator[Sequence[int]]:
         begin = end
 
 
+def labels_of_marks(text: str, names: SourceNames) -> list[str | None]:
+    """For each mark what its brackets show: names, or the parts that name its sources; None where they show numbers.
+
+    Of marks that share their brackets the first has all that stands there, and the others "".
+    """
+    labels: list[str | None] = []
+    for marks in MARKS.findall(without_code(text)):
+        numbers = numbers_in(marks)
+        shown = names.labels(numbers, len(labels))
+        labels += ["; ".join(shown.values()), *[""] * (len(numbers) - 1)] if shown else [None] * len(numbers)
+    return labels
+
+
 def with_shown_marks(markdown: str, names: SourceNames = NUMBERS_ALONE) -> str:
     """Markdown whose marks `[8][9][10]` read `[8–10]`, or `[prices.csv; letter.txt]` where they show names.
 
