@@ -229,7 +229,10 @@ class _Plan:
         most = profile_of(model, self._options).chosen_tokens
         if self._corpus is None:
             return Span(most / 8, most)
-        return Span(0.9, 1.2) * self._corpus if self._corpus <= most else Span(most / 2, most)
+        if self._corpus <= most:
+            return Span(0.9, 1.2) * self._corpus
+        # What a draft cites stays at hand: few cite as much as half of what was read whole.
+        return Span(most / 2, max(most, self._corpus / 2) if self._read_whole(model) else most)
 
     @property
     def _catalogue(self) -> Span:

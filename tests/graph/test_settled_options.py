@@ -15,6 +15,7 @@ from contend.models.options import ResolvedOptions, RunOptions
 from contend.preflight import check_run
 from contend.services import Services
 from contend.settings import load_settings
+from contend.text import estimate_tokens
 from fakes.contests import LARGE_CONTEXT, Contest, rounds_of, write_workspace
 from fakes.vendors import Vendors
 
@@ -159,3 +160,23 @@ async def test_deeper_and_longer_runs_are_estimated_to_cost_more(
 
     tokens = [plan.estimate.tokens[1] for plan in planned]
     assert tokens == sorted(set(tokens))
+
+
+async def test_documents_that_a_report_may_rest_on_are_estimated_to_be_read_by_more_than_its_writer(
+    workspace: Path, tmp_path: Path, vendors: Vendors
+) -> None:
+    write_workspace(workspace, ("alpha",), reads=LARGE_CONTEXT)
+    page = "The crane of quay seven lifts forty tonnes, and its log names each load and hour. " * 60
+    tokens = []
+    for files in (8, 30):
+        folder = tmp_path / f"{files} files"
+        folder.mkdir()
+        for number in range(files):
+            (folder / f"{number}.md").write_text(f"# Day {number}\n\n{page}", "utf-8")
+        contest = Contest(workspace, folder, vendors.base_url)
+        services = contest.services()
+        planned = await contend.dry_run(THEME, options=contest.options(depth="quick"), services=services)
+        await services.aclose()
+        tokens.append(planned.estimate.tokens[1])
+
+    assert tokens[1] - tokens[0] > 1.5 * 22 * estimate_tokens(page)
