@@ -70,8 +70,7 @@ class _RunProgress:
             self._go_on(event)
         self.spent, self.last_at = event.spent or self.spent, event.at
         if isinstance(event, events.RunStarted):
-            # A further question on the thread is a run of its own.
-            self.__init__(start=event, node="set_criteria", last_at=event.at)  # type: ignore[misc]  # begins anew
+            self.start, self.node = event, "set_criteria"
             most = event.options.get("max_rounds", 1)
             self.teams = {team_id: TeamProgress(team_id=team_id, max_rounds=most) for team_id in event.teams}
         self.node = _node_after(event) or self.node
@@ -115,7 +114,7 @@ def _node_after(event: AnyEvent) -> ShownNode | None:
 def progress_of(history: Iterable[AnyEvent], *, is_going: bool = True) -> ProgressInfo:
     """How far a run is, from all that it told so far. One that waits or has stopped has no end in sight."""
     run = _RunProgress()
-    for event in history:
+    for event in _of_latest_run([*history]):
         run.follow(event)
     for each in run.teams.values():
         if each.status == "running" and not is_going:
@@ -134,6 +133,12 @@ def progress_of(history: Iterable[AnyEvent], *, is_going: bool = True) -> Progre
         spent=run.spent,
         estimated_completion_time=_end(run) if is_going else None,
     )
+
+
+def _of_latest_run(history: list[AnyEvent]) -> list[AnyEvent]:
+    """A further question on the thread is a run of its own."""
+    starts = [place for place, event in enumerate(history) if isinstance(event, events.RunStarted)]
+    return history[starts[-1] :] if starts else history
 
 
 def _around(

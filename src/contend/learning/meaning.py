@@ -231,54 +231,38 @@ def vectors_of(contents: tuple[str, ...], embedder: Embedder) -> Vectors:
 
 
 class Nearness:
-    """Bullets and their vectors, searched by one multiplication. Blocks while it embeds."""
+    """Bullets and their vectors. Blocks while it embeds."""
 
     def __init__(self, bullets: Sequence[Bullet], embedder: Embedder | None = None) -> None:
         self._embedder = embedder or default_embedder()
         self._likeness = LIKENESS.get(type(self._embedder).__name__, UNMEASURED).threshold
-        self._bullets = [*bullets]
-        self._vectors = vectors_of(tuple(bullet.content for bullet in bullets), self._embedder)
+        vectors = vectors_of(tuple(bullet.content for bullet in bullets), self._embedder)
+        self._by_id = {bullet.id: (bullet, vector) for bullet, vector in zip(bullets, vectors, strict=True)}
 
     def put(self, bullet: Bullet) -> None:
         """Add a bullet, or take its new words."""
-        import numpy as np  # noqa: PLC0415 - heavy, and not needed by most commands
-
-        self.drop(bullet.id)
-        row = self._embedder.embed([bullet.content])
-        self._vectors = np.concatenate([self._vectors, row]) if self._bullets else row
-        self._bullets.append(bullet)
+        self._by_id[bullet.id] = bullet, self._vector(bullet.content)
 
     def drop(self, bullet_id: str) -> None:
-        import numpy as np  # noqa: PLC0415 - see above
-
-        if (place := self._place(bullet_id)) is not None:
-            del self._bullets[place]
-            self._vectors = np.delete(self._vectors, place, axis=0)
+        self._by_id.pop(bullet_id, None)
 
     def near(self, content: str, *, most: int = _LOOKED_AT, but: str | None = None) -> list[Nearest]:
         """The bullets nearest to `content`, nearest first, leaving out `but`."""
-        import numpy as np  # noqa: PLC0415 - see above
-
-        if not self._bullets:
-            return []
-        cosines = self._vectors @ self._vector(content)
-        few = np.argpartition(-cosines, min(most, len(cosines) - 1))[: most + 1]
-        nearest = [Nearest(self._bullets[place], min(1.0, float(cosines[place]))) for place in few]
-        others = [each for each in nearest if each.bullet.id != but]
-        return sorted(others, key=lambda each: (-each.likeness, each.bullet.id))[:most]
+        nearest = self._beside(content, [bullet_id for bullet_id in self._by_id if bullet_id != but])
+        return sorted(nearest, key=lambda each: (-each.likeness, each.bullet.id))[:most]
 
     def of(self, content: str, bullet_id: str) -> Nearest | None:
         """How near the bullet of an id is; None where there is none."""
-        if (place := self._place(bullet_id)) is None:
-            return None
-        return Nearest(self._bullets[place], min(1.0, float(self._vectors[place] @ self._vector(content))))
+        return next(iter(self._beside(content, [bullet_id] if bullet_id in self._by_id else [])), None)
 
     def same(self, content: str, other: str) -> bool:
         """Whether code is sure that the two are one lesson."""
         return says_the_same(content, other, near=partial(_near_words, self._embedder), least=self._likeness)
 
-    def _place(self, bullet_id: str) -> int | None:
-        return next((place for place, bullet in enumerate(self._bullets) if bullet.id == bullet_id), None)
+    def _beside(self, content: str, ids: Sequence[str]) -> list[Nearest]:
+        vector = self._vector(content)
+        held = [self._by_id[each] for each in ids]
+        return [Nearest(bullet, min(1.0, float(own @ vector))) for bullet, own in held]
 
     def _vector(self, content: str) -> Vectors:
         row: Vectors = self._embedder.embed([content])[0]
