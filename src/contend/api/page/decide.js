@@ -49,14 +49,14 @@ function questionCard(run, question, onChange) {
     el("legend", {}, question.team_id && `${nameOf(run, question.team_id)}: `, t(`decide_${question.asked}`)),
     question.problem && el("p.notice.bad", {}, question.problem),
     el("p", {}, question.description),
-    shown(question.args),
+    argumentDetails(question.args),
     el("div.row.actions", {}, choices),
     below);
   return { id: question.id, node, choice: () => chosen, answer: () => answer() };
 }
 
 /** Values as a person reads them: lists as lists, the rest as text. */
-function shown(args) {
+function argumentDetails(args) {
   return el("div.small", {}, Object.entries(args).map(([name, value]) => el("details", { open: Array.isArray(value) }, el("summary", {}, shownName(name)),
     Array.isArray(value) ? el("ul", {}, value.map((each) => el("li", {}, plain(each)))) : el("pre", {}, plain(value)))));
 }

@@ -125,8 +125,8 @@ export function setLanguage(value) {
  */
 export function t(key, values = {}) {
   const text = WORDS[current][key] ?? key;
-  const told = { s: String(values.n) === "1" ? "" : "s", ...values };
-  return text.replace(/\{(\w+)\}/g, (whole, name) => told[name] ?? whole);
+  const all = { s: String(values.n) === "1" ? "" : "s", ...values };
+  return text.replace(/\{(\w+)\}/g, (whole, name) => all[name] ?? whole);
 }
 
 /** A name of the data, such as a metric's, in the reader's words where there are some. */
