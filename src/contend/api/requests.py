@@ -24,10 +24,7 @@ from contend.api.models import Problem
 from contend.settings import Settings, is_loopback, secret_text
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
-if TYPE_CHECKING:
-    from starlette.types import Message, Receive
-
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _OWN_CLIENT = "/noauth"
 """The root path of requests by the server's own client in process; no request from outside can have one."""
