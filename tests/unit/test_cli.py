@@ -283,18 +283,22 @@ def test_a_run_at_work_is_not_taken_over_and_once_killed_it_is_shown_as_stopped_
     assert "unfinished run" in terminal("run", QUESTION, "--docs", documents, "--thread", "held").err
 
 
-def test_a_second_signal_ends_a_stubborn_process_at_once(tmp_path: Path) -> None:
-    script = """
+_STUBBORN = """
 import asyncio
-from contend.cli.run import until_stopped
 
-async def stubborn():
+async def stubborn(on_event=None):
     while True:
         try:
             print("works", flush=True)
             await asyncio.sleep(60)
         except asyncio.CancelledError:
             pass
+"""
+
+
+def test_a_second_signal_ends_a_stubborn_process_at_once(tmp_path: Path) -> None:
+    script = f"""{_STUBBORN}
+from contend.cli.run import until_stopped
 
 asyncio.run(until_stopped(stubborn(), on_stop=lambda: None, at_once=lambda: print("at once", flush=True)))
 """
@@ -312,18 +316,9 @@ asyncio.run(until_stopped(stubborn(), on_stop=lambda: None, at_once=lambda: prin
 
 
 def test_a_run_that_ends_at_once_says_how_it_goes_on(tmp_path: Path) -> None:
-    script = """
-import asyncio
+    script = f"""{_STUBBORN}
 from contend.cli.live import Board
 from contend.cli.run import _drive
-
-async def stubborn(on_event):
-    while True:
-        try:
-            print("works", flush=True)
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            pass
 
 _drive("held", stubborn, Board(began=True), out=None)
 """
@@ -570,10 +565,12 @@ def test_only_loopback_addresses_keep_others_out(host: str, alone: bool) -> None
 
 
 def test_the_work_of_each_command_takes_what_the_command_is_given() -> None:
-    faults = []
-    for declaration in ast.parse(Path(commands.__file__).read_text("utf-8")).body:
+    faults, checked = [], []
+    declarations = ast.parse(Path(commands.__file__).read_text("utf-8")).body
+    for declaration in declarations:
         match declaration:
             case ast.FunctionDef(decorator_list=[ast.Call(args=[_, ast.Constant(value=str(work))])], args=given):
+                checked.append(declaration)
                 module, name = work.split(":")
                 takes = signature(getattr(import_module(f"contend.cli.{module}"), name))
                 try:
@@ -582,3 +579,5 @@ def test_the_work_of_each_command_takes_what_the_command_is_given() -> None:
                     faults.append(f"{work}: {error}")
 
     assert faults == []
+    assert checked == [each for each in declarations if isinstance(each, ast.FunctionDef)]
+    assert checked

@@ -10,7 +10,7 @@ from contend.agent_server import server_services
 from contend.api.models import example
 from contend.api.requests import CHANGED, PROBLEMS, UNKNOWN, LimitedRoute
 from contend.errors import PlaybookDamaged, UnknownLesson
-from contend.learning.by_hand import Format, ImportResult, PlaybookEditor, written
+from contend.learning.by_hand import Format, ImportResult, PlaybookEditor, playbook_text
 from contend.models.playbook import (
     GENERAL,
     Bullet,
@@ -225,7 +225,7 @@ async def export_lessons(
     kind: Annotated[Format, Query(alias="format", description="json, ace (its text) or markdown.")] = "json",
 ) -> Response:
     """The playbook for another machine or tool; `import` reads each format."""
-    text = await asyncio.to_thread(written, await store.load(dataset), kind)
+    text = await asyncio.to_thread(playbook_text, await store.load(dataset), kind)
     return Response(text, media_type=f"{_MEDIA[kind]}; charset=utf-8")
 
 

@@ -92,7 +92,8 @@ def command(
 
     def declare(declaration: Callable[..., None]) -> Callable[..., Any]:
         own = dict(signature(declaration).parameters)
-        more = [*_RUN_OPTIONS] if own.pop("options", None) else []
+        is_run = own.pop("options", None) is not None
+        more = [*_RUN_OPTIONS] if is_run else []
         more += [_option("as_json", Annotated[bool, Option("--json", help=json)], default=False)] if json else []
         more += [_option("workspace", WORKSPACE)] if workspace else []
         parameters = sorted([*own.values(), *more], key=lambda each: each.kind)
@@ -101,7 +102,7 @@ def command(
         def run(**values: Any) -> Any:  # noqa: ANN401 - what typer read, and the exit code
             COMMAND.workspace = values.pop("workspace", None) or COMMAND.workspace
             COMMAND.as_json = values.pop("as_json", False)
-            if _RUN_OPTIONS[0] in more:
+            if is_run:
                 speak(values.get("theme", ""), values["language"])
                 values["options"] = _run_options({each.name: values.pop(each.name) for each in _RUN_OPTIONS})
             return getattr(import_module(f"contend.cli.{module}"), function)(**values)

@@ -239,7 +239,7 @@ class Batch:
             ContendError: the server does not answer, or a result could not be written.
         """
         async with aclosing(server), self._open_questions() as questions:
-            await server.check(questions)
+            await server.check(_one_of_each_options(questions))
             for each in questions:
                 await server.start(each)
             async for question, result in server.results(questions):
@@ -322,9 +322,14 @@ class Batch:
             ui.say(message)
 
 
+def _one_of_each_options(questions: Sequence[BatchQuestion]) -> list[BatchQuestion]:
+    """The first of those with the same options: what is refused of one is refused of all."""
+    return [*{str(each.options): each for each in reversed(questions)}.values()]
+
+
 async def _check(services: Services, questions: Sequence[BatchQuestion]) -> None:
-    """All that can be refused of a run, once for those with the same options."""
-    for each in {str(each.options): each for each in reversed(questions)}.values():
+    """All that can be refused of a run."""
+    for each in _one_of_each_options(questions):
         try:
             await check_run(services, each.theme, [], each.options)
         except NotReady:

@@ -104,10 +104,10 @@ async def _practice(dataset: str, form: AnswerForm) -> AsyncIterator[Practice]:
     async with open_services(COMMAND.settings()) as services:
         if not services.models.providers.are_set():
             raise InputError("no OPENAI_API_KEY or OPENAI_BASE_URL is set: a language model answers; set one")
-        asked_for = f"learn-{dataset}"
+        execution_id = f"learn-{dataset}"
         yield Practice(
-            services.named("writer", asked_for),
-            services.named("reflector", asked_for),
+            services.named("writer", execution_id),
+            services.named("reflector", execution_id),
             services.curator,
             dataset,
             form,

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from contend.cli import COMMAND, input_error, tr, ui
 from contend.errors import InputError
-from contend.learning.by_hand import Format, PlaybookEditor, written
+from contend.learning.by_hand import Format, PlaybookEditor, playbook_text
 from contend.models.playbook import Bullet, CurationResult, Playbook
 from contend.stores.playbooks import PlaybookStore
 from contend.text import shorten
@@ -120,7 +120,7 @@ def show_diff(dataset: str, first: int, second: int | None) -> None:
             ui.say(f"{sign} {bullet.id}  {ui.plain(bullet.lesson)}")
     for change in diff.changed:
         ui.say(f"~ {change.after.id}  {ui.plain(change.after.lesson)}")
-        for name in _FOLLOWED:
+        for name in _FIELDS_COMPARED:
             before, after = getattr(change.before, name), getattr(change.after, name)
             if before != after:
                 ui.say(f"    {name}: {ui.plain(str(before))} → {ui.plain(str(after))}")
@@ -129,7 +129,7 @@ def show_diff(dataset: str, first: int, second: int | None) -> None:
     ui.advise(f"contend playbook rollback {dataset} {diff.from_version}")
 
 
-_FOLLOWED = ("content", "example", "harmful", "helpful", "removal_reason", "section", "status")
+_FIELDS_COMPARED = ("content", "example", "harmful", "helpful", "removal_reason", "section", "status")
 """What of a bullet a person follows from version to version."""
 
 
@@ -206,7 +206,7 @@ def export_lessons(dataset: str, *, kind: Format, out: Path | None) -> None:
     Raises:
         InputError: there is no playbook.
     """
-    text = written(_load(dataset), kind)
+    text = playbook_text(_load(dataset), kind)
     if out is None:
         print(text, end="")  # noqa: T201 - a file's text goes as it is
         return

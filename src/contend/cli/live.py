@@ -305,7 +305,7 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
             files = ui.counted(event.files, "document")
             return tr("read {read} of {documents}", read=f"{event.read:,}", documents=files)
         case events.DocumentsLeftOut():
-            return tr("left out of the documents, and no part of the answer: {files}", files=_some(event.files))
+            return tr("left out of the documents, and no part of the answer: {files}", files=_first_few(event.files))
         case events.TeamStarted():
             return tr("{team} starts", team=event.team_name)
         case events.TeamDone():
@@ -328,7 +328,7 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
             return f"{tr('asks a person: {what}', what=tr(event.asked))}: {event.description}"
 
 
-def _some(files: list[str]) -> str:
+def _first_few(files: list[str]) -> str:
     more = [tr("and {count} more", count=len(files) - _MOST_OFF)] if len(files) > _MOST_OFF else []
     return "; ".join([*files[:_MOST_OFF], *more])
 

@@ -138,13 +138,13 @@ class ResearchServer:
         await self._http.aclose()
 
     async def check(self, questions: Iterable["BatchQuestion"]) -> None:
-        """All that the server can refuse of a question, once for those with the same options.
+        """All that the server can refuse of a question.
 
         Raises:
             InputError: it refuses one; nothing was spent.
             ContendError: it does not answer.
         """
-        for each in {str(each.options): each for each in reversed([*questions])}.values():
+        for each in questions:
             await self._ask("POST", "/research/dry-run", each, _request(each))
 
     async def start(self, question: "BatchQuestion") -> None:

@@ -50,7 +50,7 @@ def read_bullets(text: str, *, name: str) -> BulletFile:
     return BulletFile(bullets, left_out)
 
 
-def written(playbook: Playbook, kind: Format) -> str:
+def playbook_text(playbook: Playbook, kind: Format) -> str:
     """The playbook as text that `read_bullets` reads; ACE's text and Markdown hold what people read."""
     if kind == "json":
         return playbook.model_dump_json(indent=1, exclude_computed_fields=True) + "\n"

@@ -83,7 +83,7 @@ class SectionFile:
 
 
 _IDS = re.compile(r"[\w-]+")
-_ASKED_EACH = 3
+_NEAR_EACH = 3
 
 
 class Proposal(NamedTuple):
@@ -221,12 +221,12 @@ class CuratorAgent:
         pairs = await asyncio.to_thread(_pairs_to_ask, items, nearness)
         if not pairs:
             return items
-        shown = [
+        lesson_pairs = [
             LessonPair(number=number, first=items[place].content or "", second=bullet.content)
             for number, (place, bullet) in enumerate(pairs, start=1)
         ]
         failure = "nobody said which lessons are the same ({error}): those that code is not sure of are kept apart"
-        reply = await calls.ask(SameLessonsPrompt(pairs=shown), LessonPairsReply, failure)
+        reply = await calls.ask(SameLessonsPrompt(pairs=lesson_pairs), LessonPairsReply, failure)
         readings: list[dict[str, Likeness]] = [{} for _ in items]
         for each in reply.pairs if reply else []:
             if each.number <= len(pairs):
@@ -264,7 +264,7 @@ def _pairs_to_ask(items: Sequence[DeltaContextItem], nearness: Nearness) -> list
         if item.operation == "DELETE" or not item.content:
             continue
         content = item.content
-        near = nearness.near(content, most=_ASKED_EACH)
+        near = nearness.near(content, most=_NEAR_EACH)
         if any(each.bullet.content == content for each in near):
             continue
         # The curator has read all bullets: it names the nearest one, also in another language.

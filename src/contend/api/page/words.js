@@ -141,6 +141,6 @@ export const clock = (time) => new Date(time).toLocaleTimeString(current, { time
 export function duration(seconds) {
   const whole = Math.max(0, Math.round(seconds));
   const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
-  const shown = parts[0] ? parts : parts.slice(1);
-  return shown.map((part, place) => (place ? String(part).padStart(2, "0") : part)).join(":");
+  const fromHours = parts[0] ? parts : parts.slice(1);
+  return fromHours.map((part, place) => (place ? String(part).padStart(2, "0") : part)).join(":");
 }
