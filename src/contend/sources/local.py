@@ -174,16 +174,16 @@ class LocalDocuments:
         new = [file for file in files if file not in documents]
         for count, file in enumerate(new, start=1):
             if not self._waiting:
-                self._made(files, documents)
+                self._kept_index(files, documents)
                 raise ReadingStopped
             documents[file] = _indexed(file, self._embedder)
             progress(count, len(new))
         self._files = {file: documents[file] for file in files}
         # A file that cannot be read is tried at each start, and stands in no index.
         is_same = kept is not None and [*kept.files] == [*_readable(self._files)]
-        return kept if kept and is_same else self._made(files, self._files)
+        return kept if kept and is_same else self._kept_index(files, self._files)
 
-    def _made(self, files: list[LocalFile], documents: Mapping[LocalFile, IndexedFile | LeftOut]) -> LocalIndex:
+    def _kept_index(self, files: list[LocalFile], documents: Mapping[LocalFile, IndexedFile | LeftOut]) -> LocalIndex:
         """An index over what was read, which is kept."""
         index = LocalIndex.over(_readable(documents), self._embedder)
         self._cache.save(files, index)

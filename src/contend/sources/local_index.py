@@ -3,6 +3,7 @@
 The index over them is kept on disk; of files that changed it is made again.
 """
 
+import io
 import json
 import re
 import zipfile
@@ -15,12 +16,13 @@ from hashlib import sha256
 from itertools import accumulate, islice, pairwise, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
-from uuid import uuid4
 
+from contend.errors import StoreUnwritable
 from contend.retrieval import Embedder, HybridIndex
 from contend.sources.passages import DocumentSection, Sections, TextPiece, sections_of, split_passages
 from contend.sources.readers import read_document
 from contend.sources.readers.document import without_page
+from contend.stores import write_file
 from contend.text import detect_language, terms
 
 if TYPE_CHECKING:
@@ -183,7 +185,7 @@ class LocalIndex:
         semicolons, each subject's best comes first, then each one's second.
         """
         subjects = [subject for subject in _SEMICOLON.split(query) if subject.strip()] or [query]
-        rows = zip_longest(*(self._recent(subject, limit) for subject in subjects))
+        rows = zip_longest(*(self._cached_search(subject, limit) for subject in subjects))
         best: dict[tuple[Path, DocumentSection], PieceHit] = {}
         for hit in (hit for row in rows for hit in row if hit):
             best.setdefault((hit.file.path, hit.section), hit)
@@ -194,7 +196,7 @@ class LocalIndex:
         return [*self.files.values()]
 
     @cached_property
-    def _recent(self) -> Callable[[str, int], list[PieceHit]]:
+    def _cached_search(self) -> Callable[[str, int], list[PieceHit]]:
         # All teams ask for the theme in each round, and what they plan to ask is often alike.
         return lru_cache(maxsize=_KEPT_SEARCHES)(self._of_subject)
 
@@ -303,17 +305,13 @@ class IndexCache:
         ]
         words = np.frombuffer(json.dumps(rows).encode(), dtype=np.uint8)
         arrays: dict[str, Any] = {"rows": words, **index.index.kept()}
-        temporary = self.folder / f".{uuid4().hex}.tmp"
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with temporary.open("wb") as file:
-                np.savez(file, **arrays)
-            temporary.replace(self.folder / self._name(_digest(files)))
+        content = io.BytesIO()
+        np.savez(content, **arrays)
+        with suppress(OSError, StoreUnwritable):
+            write_file(self.folder / self._name(_digest(files)), content.getvalue())
             by_use = sorted(self.folder.glob("*.npz"), key=lambda each: each.stat().st_mtime_ns)
             for each in by_use[:-_MOST_KEPT]:
                 each.unlink(missing_ok=True)
-        except OSError:
-            temporary.unlink(missing_ok=True)
 
     def _read(self, place: Path) -> LocalIndex | None:
         import numpy as np  # noqa: PLC0415 - see above
