@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from contend.checks import check_validity
 from contend.models.record import Language
 from contend.models.research import ResearchReport, SearchResult
-from contend.report import head_markdown, read_references, source_names, with_shown_marks
-from contend.report.plain import NUMBERS_ALONE
+from contend.report import head_markdown, published_markdown, read_references, with_shown_marks
+from contend.report.plain import NUMBERS_ALONE, source_names
 from contend.scoring import submission_of
 from fakes.reports import finished, run_head
 
@@ -73,9 +73,8 @@ def named_report(*, by_name: bool = True) -> ResearchReport:
     return finished().model_copy(update={**texts, "sources": sources, "sources_by_name": by_name})
 
 
-def published(report: ResearchReport, language: Language = "en") -> str:
-    markdown = report.to_markdown(language, folders=[Path("/docs")])
-    return with_shown_marks(markdown, source_names(report, language, [Path("/docs")]))
+def published(report: ResearchReport, language: Language = "en", *, appendix: str = "") -> str:
+    return published_markdown(report, appendix, language, [Path("/docs")])
 
 
 def test_marks_show_the_names_of_files_and_read_back_as_their_numbers() -> None:
@@ -120,6 +119,13 @@ def test_a_report_whose_reader_says_how_it_is_laid_out_has_the_headings_of_its_s
 
 def test_marks_show_numbers_unless_the_reports_readers_want_names() -> None:
     assert source_names(named_report(by_name=False), "en", [Path("/docs")]) == NUMBERS_ALONE
+
+
+def test_titles_and_addresses_of_sources_stay_as_they_are_and_what_stands_behind_them_names_its_sources() -> None:
+    shown = published(named_report(), appendix="- [1] p. 3")
+
+    assert "   - URL: a[1].md\n" in shown
+    assert shown.endswith("\n\n- [prices.csv] p. 3\n")
 
 
 def test_files_that_have_one_name_in_two_folders_or_whose_name_markdown_would_change_show_numbers() -> None:

@@ -16,10 +16,9 @@ from contend.report import (
     ReportEvidence,
     ReportHead,
     head_markdown,
-    source_names,
+    published_markdown,
     to_html,
     to_json,
-    with_shown_marks,
 )
 from contend.stores import write_file
 from contend.team.metrics import by_judges
@@ -169,10 +168,8 @@ async def publish(
 
     `lines` are those of the report's draft, `folders` those of the local documents. Gives the reports by file name.
     """
-    text = f"{report.to_markdown(options.language, folders=folders)}\n\n{head_markdown(head, options.language)}\n"
-    markdown = with_shown_marks(text, source_names(report, options.language, folders))
     texts = {
-        "report.md": markdown,
+        "report.md": published_markdown(report, head_markdown(head, options.language), options.language, folders),
         "report.html": to_html(report, head, options.language, lines=lines, folders=folders),
         "report.json": to_json(report),
     }

@@ -289,3 +289,11 @@ def with_shown_marks(markdown: str, names: SourceNames = NUMBERS_ALONE) -> str:
     pieces = split_code(markdown)
     pieces[::2] = [MARKS.sub(in_brackets, piece) for piece in pieces[::2]]
     return "".join(pieces)
+
+
+def published_markdown(report: ResearchReport, appendix: str, language: Language, folders: Sequence[Path] = ()) -> str:
+    """The report and what stands behind it as readers see their marks; titles and addresses of sources have none."""
+    names, references = source_names(report, language, folders), f"\n## {WORDS[language].headings.references}\n"
+    body, heading, listed = report.to_markdown(language, folders=folders).rpartition(references)
+    behind = with_shown_marks(appendix, names._replace(opening=0))
+    return f"{with_shown_marks(body, names)}{heading}{listed}\n\n{behind}\n"
