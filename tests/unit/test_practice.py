@@ -72,6 +72,13 @@ def test_a_file_of_labels_is_read_in_the_usual_names_and_a_bad_line_is_named(tmp
         read_questions(file)
 
 
+def test_a_file_of_labels_may_have_what_editors_and_web_pages_leave_in_it(tmp_path: Path) -> None:
+    file = tmp_path / "labels.jsonl"
+    file.write_text('{"question": "Left\u2028or right?", "answer": "left"}\r\n', "utf-8-sig", newline="")
+
+    assert [question.question for question in read_questions(file)] == ["Left\u2028or right?"]
+
+
 def test_one_question_in_five_is_set_aside_and_stays_so_as_the_file_grows() -> None:
     questions = [LabelledQuestion(question=f"Question {number}?", answer="1") for number in range(200)]
 
@@ -91,9 +98,10 @@ class Pupil:
 
     name = "pupil"
 
-    def __init__(self, drawn: str = _LESSON, *, fails_after: int | None = None) -> None:
+    def __init__(self, drawn: str = _LESSON, *, reasoning: str = "so", fails_after: int | None = None) -> None:
         self.library = PromptLibrary(None)
         self.drawn = drawn
+        self.reasoning = reasoning
         self.asked: list[str] = []
         self.shown: dict[str, str] = {}
         self.fails_after = fails_after
@@ -118,7 +126,7 @@ class Pupil:
         right = _LESSON in prompt or (number % 2 == 0 and "always wrong" not in prompt)
         if "`expression`" in prompt:
             return {"expression": "1 / 4" if right else "100 / 4"}
-        return {"reasoning": "so", "answer": "0.25" if right else "25"}
+        return {"reasoning": self.reasoning, "answer": "0.25" if right else "25"}
 
     def _reflect(self) -> dict[str, Any]:
         blank = dict.fromkeys(("reasoning", "error_identification", "root_cause_analysis", "correct_approach"), "")
@@ -236,6 +244,16 @@ async def test_off_on_off_on_asks_each_anew_and_compares_off_with_off(tmp_path: 
     assert [sum(each.check.right for each in answered) for answered in rounds] == [10, 20, 10, 20]
     assert (control.gained, control.lost, control.p) == (0, 0, 1.0)
     assert len(pupil.asked) - before == 80
+
+
+async def test_an_answer_with_a_line_separator_in_it_is_kept_too(tmp_path: Path) -> None:
+    held = _questions(100, 105)
+    await _practice(Pupil(reasoning="so\u2028it is"), tmp_path).answered(held, Playbook(dataset="growth"))
+
+    pupil = Pupil()
+    await _practice(pupil, tmp_path).answered(held, Playbook(dataset="growth"))
+
+    assert pupil.asked == []
 
 
 async def test_a_line_that_a_kill_cut_off_is_asked_again(tmp_path: Path) -> None:

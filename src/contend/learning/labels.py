@@ -60,7 +60,8 @@ def read_questions(file: Path) -> list[LabelledQuestion]:
         InputError: the file or a line cannot be read; names the line.
     """
     try:
-        lines = enumerate(file.expanduser().read_text("utf-8").splitlines(), start=1)
+        # Not `splitlines`: a JSON string may hold line separators of Unicode.
+        lines = enumerate(file.expanduser().read_text("utf-8-sig").split("\n"), start=1)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: cannot be read as UTF-8 text: {error}") from error
     questions = [_question(line, f"{file}, line {number}") for number, line in lines if line.strip()]

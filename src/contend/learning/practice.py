@@ -30,7 +30,7 @@ from contend.text import counted
 
 BATCH = 25
 """Training questions from whose errors lessons are drawn at once."""
-_TOLD_EACH = 25
+_ANSWERS_BETWEEN_LINES = 25
 _MOST_ERRORS = 8
 _HELD_OUT = 5
 """One in so many questions is set aside where no file of them is given."""
@@ -179,7 +179,7 @@ class Practice:
         prompt = AnswerPrompt(question=question.question, lessons=lessons, form=self.form)
         reply = {"key": key, **await self._reply(prompt, scope)}
         await asyncio.to_thread(self._keep, reply)
-        if len(self._replies) % _TOLD_EACH == 0:
+        if len(self._replies) % _ANSWERS_BETWEEN_LINES == 0:
             self.on_line(f"{counted(len(self._replies), 'answers')} kept")
         return reply
 
@@ -244,7 +244,7 @@ class Practice:
         """By question and lessons shown; those of earlier tries are read at first use."""
         if not self._file.exists():
             return {}
-        lines = self._file.read_text("utf-8").splitlines()
+        lines = self._file.read_text("utf-8").split("\n")  # not `splitlines`: as in `read_questions`
         replies = {reply["key"]: reply for line in lines if (reply := _reply_in(line))}
         self.on_line(f"{counted(len(replies), 'answers')} of earlier tries in {self._file}; delete it to start anew")
         return replies
