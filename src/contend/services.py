@@ -137,10 +137,10 @@ class Services:
     def tell(self, event: Event) -> None:
         """Send an event to whoever streams the run, and keep it for those who come later."""
         # Slow to import, and needed only inside a run.
-        from langchain_core.messages import AIMessageChunk  # noqa: PLC0415
-        from langgraph.config import get_stream_writer  # noqa: PLC0415
+        from langchain_core.messages import AIMessageChunk  # noqa: PLC0415 - see above
+        from langgraph.config import get_stream_writer  # noqa: PLC0415 - see above
 
-        from contend.langgraph_compat import show_message  # noqa: PLC0415
+        from contend.langgraph_compat import show_message  # noqa: PLC0415 - see above
 
         run = self.runs.get(event.execution_id)
         event = event.model_copy(update={"spent": run.ledger.used}) if run else event

@@ -104,7 +104,7 @@ async def _wait_for_end(researches: Researches, research_id: str, context: Conte
     """The research at its end, or where it waits for a person. One whose client is gone is stopped, and can go on."""
     began = time.monotonic()
     try:
-        while (current := await researches.response(research_id)).status in {"started", "processing"}:
+        while (current := await researches.response(research_id)).is_going:
             await context.report_progress(time.monotonic() - began, message=current.message)
             await asyncio.sleep(_LOOK_SECONDS)
     except asyncio.CancelledError:
