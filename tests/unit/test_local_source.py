@@ -597,6 +597,14 @@ async def test_an_index_that_is_used_outlives_newer_ones_of_other_folders(folder
     assert sum("Bridges" in text for text in embedder.texts) == 1
 
 
+async def test_documents_are_searched_where_their_index_cannot_be_kept(folder: Path, tmp_path: Path) -> None:
+    write(folder, "bridge.md", BRIDGE)
+    no_folder = write(tmp_path, "no-folder", "")
+
+    assert await LocalDocuments([folder], cache=no_folder).search("bridge", limit=1)
+    assert no_folder.read_text("utf-8") == ""
+
+
 async def test_a_kept_index_spares_another_folder_the_files_that_both_have(folder: Path, tmp_path: Path) -> None:
     bridge = write(folder, "bridge.md", f"# Bridges\n\n{BRIDGE}")
     await LocalDocuments([folder], cache=tmp_path / "index", embedder=Counting()).read_all()
