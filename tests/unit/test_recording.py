@@ -69,6 +69,13 @@ def test_a_recording_tells_its_date_its_model_and_what_it_cost(tmp_path: Path) -
     assert recording.context("large") == recording.context("another") == 128_000
 
 
+def test_a_reply_with_a_line_separator_in_it_is_played_too(tmp_path: Path) -> None:
+    file = tmp_path / "replies.jsonl"
+    file.write_text(LINE.replace('"reply":{}', '"reply":{"reason":"So\u2028it is."}') + "\n", "utf-8")
+
+    assert Recording.read(file).summary.calls == 1
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [

@@ -111,7 +111,8 @@ class Recording:
             InputError: the file cannot be read, or holds no reply, or a line that is none.
         """
         try:
-            lines = file.read_text("utf-8").splitlines()
+            # Not `splitlines`: a reply may hold line separators of Unicode.
+            lines = file.read_text("utf-8").split("\n")
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
             raise InputError(f"replay {file}: {reason}; name a file that CONTEND_RECORD wrote") from error
