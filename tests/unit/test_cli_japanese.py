@@ -50,6 +50,7 @@ def test_a_japanese_run_is_told_in_japanese_from_its_first_line_to_its_last(
     out = _run(terminal, JAPANESE_QUESTION, documents)
 
     assert "第1ラウンド: 開始" in out
+    assert "第1ラウンド: 終了: 全ラウンドを終えた\n" in out
     assert re.search(r"^完了: \w+ が \d+\.\d/100 で1位$", out, re.MULTILINE)
     assert "次は  contend report first" in out
     assert out.splitlines()[-1].startswith("レポート  contend-results/強制終了の後")

@@ -298,7 +298,7 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
             metrics = ", ".join(f"{metric.name} {ui.score_text(metric.score)}" for metric in event.metrics)
             return f"{tr('scored {score}', score=score)} ({metrics}){_unsupported_text(event)}"
         case events.RoundJudged():
-            return f"{tr('goes on') if event.exit_reason is None else tr('ends')}: {event.reasoning}"
+            return f"{tr('goes on') if event.exit_reason is None else tr('ends')}: {_why_decided(event)}"
         case events.RunStarted():
             return _start_text(event)
         case events.DocumentsRead():
@@ -326,6 +326,13 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
             return tr(event.status)  # the outcome that follows says why
         case events.QuestionAsked():
             return f"{tr('asks a person: {what}', what=tr(event.asked))}: {event.description}"
+
+
+def _why_decided(event: events.RoundJudged) -> str:
+    """The judge's words, which are in the run's language, or the rule that decided without a judge."""
+    if event.exit_reason not in {None, "judge"}:
+        return tr(ui.WHY_STOPPED[event.exit_reason])
+    return event.reasoning if event.asked_judge else tr("rounds that must be played are left")
 
 
 def _first_few(files: list[str]) -> str:
