@@ -160,6 +160,7 @@ async def test_the_editor_reads_the_own_documents_whole_once_also_what_no_team_c
     outcome = await ran(contest)
 
     asked = [call.user for call in vendors.calls if call.prompt in {"research/merge", "research/revise"}]
+    assert asked
     assert [text.count("nine gates asks 4 kroner") for text in asked] == [1] * len(asked)
     assert outcome.report
     assert "[1]" in outcome.report.detailed_analysis
