@@ -106,8 +106,10 @@ def test_a_report_of_contend_is_scored_by_its_own_references(terminal: Terminal,
 
     said = terminal("evaluate", report, "--theme", QUESTION, "--model", "strict", "--json")
 
-    scores = {metric["name"]: metric["score"] for metric in json.loads(said.out)["metrics"]}
-    assert (said.code, scores["citation_validity"]) == (0, 1.0)
+    metrics = {metric["name"]: metric for metric in json.loads(said.out)["metrics"]}
+    assert (said.code, metrics["citation_validity"]["score"]) == (0, 1.0)
+    assert metrics["citation_support"]["score"] is None
+    assert metrics["citation_support"]["reason"] == "no statement cites a passage that is at hand"
 
 
 def test_a_text_ends_with_1_where_a_metric_that_applies_fails(

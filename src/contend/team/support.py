@@ -107,7 +107,7 @@ class Citations(NamedTuple):
 async def citation_support(
     services: Services, task: MetricTask, config: MetricConfig, submission: Submission
 ) -> MetricResult:
-    """The share of sentences with a source that their passages support; None where nothing is cited.
+    """The share of sentences with a source that their passages support; None where no sentence names a passage.
 
     What they say in part, and what code finds near, counts half.
 
@@ -127,7 +127,7 @@ def support_of(
     """As `citation_support`, of claims that were citations_of."""
     words, claims, without_source = WORDS[language].feedback, citations.claims, citations.unfounded
     if not claims:
-        return MetricResult(score=config.scored(None, words.uncited, applies=False))
+        return MetricResult(score=config.scored(None, words.no_passage_cited, applies=False))
     bad = sorted((each for each in claims if not each.value), key=lambda each: each.check.support)
     good = sum(each.value == 1 for each in claims)
     near = len(claims) - good - len(bad)

@@ -122,6 +122,7 @@ class FeedbackWords(NamedTuple):
     said_in_part: str = "What it cites says only a part of this ({lacking})."
     quoted: str = "{mark} “{text}”"
     uncited: str = "nothing is cited"
+    no_passage_cited: str = "no statement cites a passage that is at hand"
     citations_retrieved: str = "citations that name a retrieved source: {good} of {all}"
     citations_missing: str = "; not retrieved: {text}"
     no_plan: str = "there is no plan with points to answer"

@@ -183,6 +183,7 @@ WORDS = Words(
         said_in_part="引用元はこの一部しか述べていない（{lacking}）。",
         quoted="{mark}「{text}」",
         uncited="引用が一つもない",
+        no_passage_cited="手元にある抜粋を引用する記述がない",
         citations_retrieved="引用{all}件のうち{good}件が、取得した資料を指している",
         citations_missing="。取得できなかったもの: {text}",
         no_plan="答えるべき計画の項目がない",
