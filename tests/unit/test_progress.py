@@ -8,6 +8,7 @@ from contend.models.events import (
     CriteriaSet,
     QuestionAsked,
     RoundStarted,
+    RunDone,
     RunResumed,
     RunStarted,
     StepDone,
@@ -120,3 +121,9 @@ def test_after_the_teams_come_the_editor_and_the_report() -> None:
     assert (editing.current_node, picked.current_node) == ("synthesize", "publish")
     assert editing.nodes_completed == ["open_run", "set_criteria", "team"]
     assert {team.status for team in editing.teams} == {"completed"}
+
+
+def test_a_further_question_on_a_thread_has_a_progress_of_its_own() -> None:
+    first = [*_begun(), RunDone(**_at(5, 20), status="completed", message="all teams delivered", usage=RunUsage())]
+
+    assert progress_of([*first, *_begun()], is_going=False) == progress_of(_begun(), is_going=False)
