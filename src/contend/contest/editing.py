@@ -4,17 +4,19 @@ In a near tie the team with the best score is compared with each one near it, in
 with the best team's: judged like any other, it is published if it is not worse.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, permutations
 from statistics import mean
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from langgraph.errors import NodeError
 from langgraph.types import Command, Send
 from typing_extensions import TypedDict
 
+from contend.checks.injection import certain_signals
 from contend.contest.state import Comparison, ContestState, ContestUpdate, ContestView, Editing, TeamOutcome
 from contend.errors import BudgetExhausted, ContendError
 from contend.estimate import MOST_COMPARED
@@ -23,7 +25,7 @@ from contend.models.evaluation import Criterion, MetricResult, PairwiseReply, Su
 from contend.models.events import ReportMerged
 from contend.models.options import ResolvedOptions
 from contend.models.replies import MergeReply
-from contend.models.research import Passage
+from contend.models.research import Found, Passage, SearchResult
 from contend.prompts.research import MergePrompt, ResearchHead, SourceDocument, TeamReport
 from contend.report import build_report
 from contend.research.ask import with_texts
@@ -165,6 +167,17 @@ _FEWEST = 2
 """Fewer reports are not merged."""
 
 
+class _AtHand(NamedTuple):
+    """What an editor reads. `own`: the own documents that it reads whole, also those that no team found.
+
+    `speaking`: the signals of those that speak to AI systems, by address.
+    """
+
+    passages: list[Passage]
+    own: list[SearchResult]
+    speaking: dict[str, list[str]]
+
+
 @dataclass(frozen=True)
 class EditingNodes:
     """From the teams' best reports to the one that is published."""
@@ -180,7 +193,8 @@ class EditingNodes:
         sizes = [*accumulate(map(_size, submissions, outcomes))]
         fitting = max(_FEWEST, sum(size <= limits.tokens // 2 for size in sizes))
         outcomes, submissions, size = outcomes[:fitting], submissions[:fitting], sizes[:fitting][-1]
-        passages = await self._passages(state, options, submissions, tokens=limits.beside(size))
+        at_hand = await self._at_hand(state, options, submissions, tokens=limits.beside(size))
+        passages = at_hand.passages
         head = ResearchHead(
             theme=state["theme"], instructions=options.instructions, passages=SourceDocument.numbered(passages)
         )
@@ -203,7 +217,7 @@ class EditingNodes:
             scope=run.scope("writer", step="merge", passages=tuple(passage.id for passage in passages)),
             faults=lambda reply: faults_of(reply, len(passages), guard),
         )
-        submission = _submission(answer.value, submissions, passages, options, state["theme"], guard=guard)
+        submission = _submission(answer.value, submissions, at_hand, options, state["theme"], guard=guard)
         teams = {label: outcome.team_id for label, outcome in zip(_LABELS, outcomes, strict=False)}
         parts = {teams[part.report]: part.what for part in answer.value.taken if part.report in teams}
         document = await self.services.submissions.put(submission)
@@ -262,9 +276,9 @@ class EditingNodes:
         pairs = compare_tasks(state, {EDITOR: document, BEST: best})
         return [*(Send("score_merged", task) for task in tasks), *(Send("compare_merged", pair) for pair in pairs)]
 
-    async def _passages(
+    async def _at_hand(
         self, state: ContestState, options: ResolvedOptions, submissions: Sequence[Submission], *, tokens: int
-    ) -> list[Passage]:
+    ) -> _AtHand:
         """What the best team had at hand, then what the other reports rest on, as far as `tokens` goes.
 
         All sections of own documents stand before that, where they take at most twice as much: perhaps no team cited
@@ -280,20 +294,21 @@ class EditingNodes:
         of_others = sum(size for url, size in sizes if urlsplit(url).scheme != "file")
         most = min(tokens - of_others, MOST_OF_WHOLE * sum(size for _, size in sizes))
         whole = await self._own_documents(state, options, submissions, tokens=most)
-        return await whole_passages(
-            self.services, [*({each.id: each for each in whole} | by_id).values()], tokens=tokens
-        )
+        ids = {each.id for each in whole.passages}
+        passages = [*whole.passages, *(each for each in by_id.values() if each.id not in ids)]
+        return whole._replace(passages=await whole_passages(self.services, passages, tokens=tokens))
 
     async def _own_documents(
         self, state: ContestState, options: ResolvedOptions, submissions: Sequence[Submission], *, tokens: int
-    ) -> list[Passage]:
+    ) -> _AtHand:
         """All sections of the own documents in order; none where they take more than so many tokens."""
         if not any(result.source == "local" for each in submissions for result in each.results):
-            return []
+            return _AtHand([], [], {})
         sections = await self.services.sources.whole(options.documents, state["execution_id"], tokens)
         ids = await self.services.documents.put_many([each.text for each in sections])
-        speaking = {url for each in submissions for url in each.speaking}
-        return [
+        speaking = await asyncio.to_thread(_signals_of, sections)
+        speaking |= {url: signals for each in submissions for url, signals in each.speaking.items()}
+        passages = [
             Passage(
                 id=passage_id(text, canonical_url(each.result.url)),
                 url=each.result.url,
@@ -304,6 +319,17 @@ class EditingNodes:
             )
             for text, each in zip(ids, sections, strict=True)
         ]
+        return _AtHand(passages, list({each.result.url: each.result for each in sections}.values()), speaking)
+
+
+def _signals_of(sections: Sequence[Found]) -> dict[str, list[str]]:
+    """The signals of documents that speak to AI systems, by code: a model was asked of those that a team found."""
+    by_url: dict[str, list[str]] = {}
+    for each in sections:
+        for name in certain_signals(f"{each.result.title}\n\n{each.heading}\n\n{each.text}"):
+            signals = by_url.setdefault(each.result.url, [])
+            signals += [name] if name not in signals else []
+    return by_url
 
 
 def is_worse(score: float | None, best: float | None, comparisons: Sequence[Comparison]) -> bool:
@@ -334,26 +360,28 @@ def wants_editor(run: RunContext, state: ContestState) -> bool:
 def _submission(
     reply: MergeReply,
     submissions: Sequence[Submission],
-    passages: Sequence[Passage],
+    at_hand: _AtHand,
     options: ResolvedOptions,
     theme: str,
     *,
     guard: PlantedFilter,
 ) -> Submission:
-    best = submissions[0]
-    results = [*{result.url: result for each in submissions for result in each.results}.values()]
+    best, passages = submissions[0], at_hand.passages
     draft = without_planted(draft_of(reply, passages, [], reply.title or best.draft.title), guard)
+    cited = {each.url for each in passages if each.id in draft.passages()}
+    found = {result.url: result for each in submissions for result in each.results}
+    results = [*found.values(), *(each for each in at_hand.own if each.url in cited - found.keys())]
     lessons = list(dict.fromkeys(bullet for each in submissions for bullet in each.draft.bullets_used))
     report = build_report(draft, passages, results, theme=best.report.theme or theme, language=options.language)
-    at_hand = {*draft.passages(), *(passage.id for each in submissions for passage in each.passages)}
+    ids = {*draft.passages(), *(passage.id for each in submissions for passage in each.passages)}
     return Submission(
         content=report.to_markdown(options.language),
         report=report,
         draft=draft.model_copy(update={"bullets_used": lessons}),
-        passages=[each.model_copy(update={"text": ""}) for each in passages if each.id in at_hand],
+        passages=[each.model_copy(update={"text": ""}) for each in passages if each.id in ids],
         results=results,
         points=best.points,
         queries=list(dict.fromkeys(query for each in submissions for query in each.queries)),
         unread={url: why for each in submissions for url, why in each.unread.items()},
-        speaking={url: signals for each in submissions for url, signals in each.speaking.items()},
+        speaking=at_hand.speaking | {url: signals for each in submissions for url, signals in each.speaking.items()},
     )
