@@ -59,7 +59,8 @@ def server(paths: Paths, *, hang: bool = False) -> Iterator[tuple[str, list[str]
             asked.append(self.path)
             if hang:
                 over.wait(30)
-            body = json.dumps(paths.get(self.path, {"error": "no such path"})).encode()
+            told = paths.get(self.path, {"error": "no such path"})
+            body = told if isinstance(told, bytes) else json.dumps(told).encode()
             self.send_response(200 if self.path in paths else 404)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -136,8 +137,9 @@ async def test_what_the_endpoint_tells_of_a_model_is_its_context(
             "/api/ps": {"models": 3},
         },
         {"/v1/models": {"data": [{"id": "qwen3:8b", "context_length": -1, "meta": "none"}]}},
+        {"/v1/models": {"data": [{"id": "qwen3:8b"}]}, "/props": b'{"n_ctx": 8192}, {}', "/api/ps": b"[" * 100_000},
     ],
-    ids=["nothing", "not-loaded", "no-numbers", "no-size"],
+    ids=["nothing", "not-loaded", "no-numbers", "no-size", "no-json"],
 )
 async def test_a_model_of_which_nobody_tells_reads_32000_tokens(opened: Callable[..., Services], paths: Paths) -> None:
     with server(paths) as (url, _):

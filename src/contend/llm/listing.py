@@ -46,7 +46,7 @@ async def listed_models(
         raise Unlisted(f"refused the key (status {status})")
     if status != _OK:
         raise Unlisted(f"answered with status {status} to GET /models")
-    models = _listed(body, "data")
+    models = _listed(_json_of(body), "data")
     if models is None or not all(isinstance(model.get("id"), str) for model in models):
         raise NoAnswer("is no OpenAI-compatible server: GET /models gave no list of models")
     return models
@@ -132,12 +132,16 @@ def certificates() -> "ssl.SSLContext":
     return httpx2.create_ssl_context()
 
 
-def _listed(body: bytes, key: str) -> list[Mapping[str, Any]] | None:
-    """The models of an answer, which some providers give as a bare list; None where it is none."""
+def _json_of(body: bytes) -> object:
+    """None for what is no JSON."""
     try:
-        answer = json.loads(body)
-    except ValueError:
+        return json.loads(body)
+    except (ValueError, RecursionError):
         return None
+
+
+def _listed(answer: object, key: str) -> list[Mapping[str, Any]] | None:
+    """The models of an answer, which some providers give as a bare list; None where it is none."""
     entries = answer.get(key, ()) if isinstance(answer, dict) else answer
     if isinstance(answer, dict) and entries is None:
         return []  # so do servers without a model
@@ -150,7 +154,7 @@ class EndpointSizes:
 
     models: Sequence[Mapping[str, Any]] = ()
     beside: Sequence[Mapping[str, Any]] = ()
-    server: Mapping[str, Any] | None = None
+    server: object = None
 
     def of(self, name: str) -> int | None:
         """The tokens that a model can read, as far as the endpoint told.
@@ -179,17 +183,16 @@ async def read_sizes(url: str, key: str | None) -> EndpointSizes:
     paths = ("props", "api/v0/models", "api/ps")
     server, studio, ollama = await asyncio.gather(*(_beside(f"{base}/{path}", key) for path in paths))
     beside = [*(_listed(studio, "data") or ()), *(_listed(ollama, "models") or ())]
-    # The server tells one object, read as a list of one.
-    return EndpointSizes(models, beside, *(_listed(b"[%b]" % server, "") or ()))
+    return EndpointSizes(models, beside, server)
 
 
-async def _beside(url: str, key: str | None) -> bytes:
-    """What a path beside the API gives; nothing where that fails."""
+async def _beside(url: str, key: str | None) -> object:
+    """What a path beside the API gives; None where that fails."""
     try:
         status, body = await _ask("GET", url, key, ANSWER_SECONDS)
     except NoAnswer:
-        return b""
-    return body if status == _OK else b""
+        return None
+    return _json_of(body) if status == _OK else None
 
 
 def _entries_of(name: str, models: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
