@@ -42,8 +42,10 @@ _SUMMARY_SENTENCES = 4
 _NUMBER = re.compile(r"\^?\d{1,3}")
 _FIELDS = {getattr(words.headings, field).casefold(): field for words in WORDS.values() for field in Headings._fields}
 _MARKDOWN = MarkdownIt("commonmark").enable("table")
-_KNOWN = {name.casefold() for words in WORDS.values() for name in (words.headings.references, words.headings.also_read)}
-_KNOWN |= {"sources", "bibliography", "works cited", "出典", "引用文献", "参照"}
+_REFERENCE_HEADINGS = {
+    name.casefold() for words in WORDS.values() for name in (words.headings.references, words.headings.also_read)
+}
+_REFERENCE_HEADINGS |= {"sources", "bibliography", "works cited", "出典", "引用文献", "参照"}
 _APPENDICES = tuple(f"## {words.about_run}" for words in WORDS.values())
 _GENERATED = re.compile(rf"^{re.escape(GENERATED_AT)}: [\d: -]+ UTC\*$", re.MULTILINE)
 _HEADING = re.compile(r" {0,3}(?:#{1,6}[ \t]|\*\*[^*]{1,80}\*\*:?\s*\Z|[^\W\d_][^.!?。：:]{0,40}[:：]\s*\Z)")
@@ -98,15 +100,15 @@ def read_references(markdown: str) -> ReferencedText:
     taken: set[int] = set()
     headings = (place for place, line in enumerate(lines) if place and _HEADING.match(line))
     for begin, end in pairwise([0, *headings, len(lines)]):
-        known = _heading_name(lines[begin]) in _KNOWN
+        of_references = _heading_name(lines[begin]) in _REFERENCE_HEADINGS
         listed = _entries(lines, begin, end)
         addressed = sum(ADDRESS.search(entry.text()) is not None for entry in listed) * 2 >= len(listed)
         for entry in listed:
-            if not (entry.defined or known or (addressed and cites and not _SEVERAL.search(entry.text()))):
+            if not (entry.defined or of_references or (addressed and cites and not _SEVERAL.search(entry.text()))):
                 continue
             entries[entry.number] = Reference(entry.text(), _address(entry.text()))
             taken.update(range(entry.begin, entry.begin + len(entry.lines)))
-        if known:
+        if of_references:
             taken.add(begin)
     body = "\n".join(line for place, line in enumerate(lines) if place not in taken).strip() or text
     pieces, numbers = split_code(body), _numbers_by_name(entries)
