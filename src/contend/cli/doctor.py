@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
-from importlib.util import find_spec
 from typing import Literal, NamedTuple
 
 from rich.console import Group
@@ -11,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from contend.cli import COMMAND, tr, ui
+from contend.cli.server import has_serve_extra
 from contend.errors import ContendError, InputError, StoreError
 from contend.llm.endpoint import NoAnswer
 from contend.llm.listing import listed_models
@@ -234,7 +234,7 @@ async def _checkpointer(settings: Settings) -> Finding:
 
 
 def _serve() -> Finding:
-    if find_spec("langgraph_cli") is not None and find_spec("langgraph_api") is not None:
+    if has_serve_extra():
         return Finding("ok", tr("`contend serve` opens the graphs in Studio"))
     return Finding("off", tr("the extra `serve` is not installed"), "pip install 'contend[serve]'")
 

@@ -40,7 +40,7 @@ def serve_graphs(host: str, port: int, *, expose: bool) -> NoReturn:
         raise input_error(
             "--host {host}: others could reach it; --expose allows it, with CONTEND_SERVER_TOKEN set", host=host
         )
-    if find_spec("langgraph_cli") is None or find_spec("langgraph_api") is None:
+    if not has_serve_extra():
         raise InputError(f"{tr('the extra `serve` is not installed')}: pip install 'contend[serve]'")
     settings = COMMAND.settings()
     if expose and settings.server_token is None:
@@ -64,6 +64,11 @@ def serve_graphs(host: str, port: int, *, expose: bool) -> NoReturn:
     # The server keeps its queue below the folder it is started in: it belongs to the workspace.
     os.chdir(folder)
     os.execve(sys.executable, [sys.executable, "-m", "langgraph_cli", *arguments], environment)  # noqa: S606 - ours
+
+
+def has_serve_extra() -> bool:
+    """Whether LangGraph's development server is installed."""
+    return find_spec("langgraph_cli") is not None and find_spec("langgraph_api") is not None
 
 
 def open_live_page(thread: str | None, port: int) -> None:
