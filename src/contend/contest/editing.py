@@ -23,7 +23,7 @@ from contend.estimate import MOST_COMPARED
 from contend.langgraph_compat import cause
 from contend.models.evaluation import Criterion, MetricResult, PairwiseReply, Submission
 from contend.models.events import ReportMerged
-from contend.models.options import ResolvedOptions
+from contend.models.options import Length, ResolvedOptions
 from contend.models.replies import MergeReply
 from contend.models.research import Found, Passage, SearchResult
 from contend.prompts.research import MergePrompt, ResearchHead, SourceDocument, TeamReport
@@ -200,19 +200,7 @@ class EditingNodes:
         )
         guard = PlantedFilter(passages, f"{state['theme']}\n{options.instructions}")
         answer = await run.model("writer").structured(
-            MergePrompt(
-                head=run.render(head),
-                reports=[
-                    TeamReport(
-                        label=label,
-                        draft=draft_text(submission.draft, passages),
-                        **length_of(submission.draft),
-                        feedback=outcome.feedback,
-                    )
-                    for label, outcome, submission in zip(_LABELS, outcomes, submissions, strict=False)
-                ],
-                **length_values(options.length),
-            ),
+            _merge_prompt(run.render(head), outcomes, submissions, passages, length=options.length),
             MergeReply,
             scope=run.scope("writer", step="merge", passages=tuple(passage.id for passage in passages)),
             faults=lambda reply: faults_of(reply, len(passages), guard),
@@ -347,6 +335,26 @@ def is_worse(score: float | None, best: float | None, comparisons: Sequence[Comp
 def _size(submission: Submission, outcome: TeamOutcome) -> int:
     """About so many tokens a report takes in the editor's prompt, with what judges said of it."""
     return estimate_tokens(draft_text(submission.draft, submission.passages)) + estimate_tokens(outcome.feedback)
+
+
+def _merge_prompt(
+    head: str,
+    outcomes: Sequence[TeamOutcome],
+    submissions: Sequence[Submission],
+    passages: Sequence[Passage],
+    *,
+    length: Length,
+) -> MergePrompt:
+    reports = [
+        TeamReport(
+            label=label,
+            draft=draft_text(submission.draft, passages),
+            **length_of(submission.draft),
+            feedback=outcome.feedback,
+        )
+        for label, outcome, submission in zip(_LABELS, outcomes, submissions, strict=False)
+    ]
+    return MergePrompt(head=head, reports=reports, **length_values(length))
 
 
 def wants_editor(run: RunContext, state: ContestState) -> bool:
