@@ -98,10 +98,15 @@ def test_a_statement_of_the_opening_on_many_documents_refers_to_the_parts_that_n
     assert "Much rests on all of it." in read_references(shown).body
 
 
-def test_an_opening_on_documents_that_no_numbered_part_names_shows_their_numbers() -> None:
-    unnumbered = named_report().model_copy(update={"detailed_analysis": "### Sites\n\nWind [1][2]."})
-
-    assert "Much rests on all of it [1–4]." in published(unnumbered)
+@pytest.mark.parametrize(
+    "analysis",
+    ["### Sites\n\nWind [1][2][3][4].", "### 1. Money\n\nLoud [1][2].\n\n### 2. Room\n\nOdd [2][3]."],
+    ids=["no number", "not all"],
+)
+def test_an_opening_on_documents_that_numbered_parts_do_not_all_name_shows_their_numbers(analysis: str) -> None:
+    assert "Much rests on all of it [1–4]." in published(
+        named_report().model_copy(update={"detailed_analysis": analysis})
+    )
 
 
 def test_a_report_whose_reader_says_how_it_is_laid_out_has_the_headings_of_its_sections_alone() -> None:
