@@ -66,6 +66,9 @@ async def test_a_merged_report_that_judges_prefer_is_published_and_says_what_it_
 async def test_a_merged_report_whose_reply_is_from_before_it_had_a_title_has_that_of_the_best(
     contest: Contest, vendors: Vendors
 ) -> None:
+    vendors.malform(
+        lambda reply: json.dumps(json.loads(reply) | {"title": "Best: after a crash"}), prompt="research/plan"
+    )
     alone = await ran(contest, synthesis=False)
     merging(vendors, title={})
     preferring(vendors, merged=True)
@@ -75,7 +78,7 @@ async def test_a_merged_report_whose_reply_is_from_before_it_had_a_title_has_tha
     assert outcome.report is not None
     assert alone.report is not None
     assert outcome.report.executive_summary.startswith(TEXT[:-1])
-    assert outcome.report.theme == alone.report.theme
+    assert outcome.report.theme == alone.report.theme == "Best: after a crash"
 
 
 @pytest.mark.parametrize(("verdict", "marked"), [("stated", False), ("contradicted", True)])

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from contend.app import dry_run
-from fakes.contests import Contest
+from contend.models.events import DocumentsLeftOut
+from fakes.contests import Contest, write_workspace
 from fakes.files import make_docx, make_pdf
 from fakes.terminal import Terminal
 from fakes.vendors import Vendors
@@ -121,6 +122,19 @@ def test_a_person_is_told_once_by_name_which_files_are_no_part_of_the_answer(
     (line,) = (each for each in lines.splitlines() if told in each)
     assert "tune4.mp3 and 2 more (of no known kind: read are" in line
     assert "broken.pdf (broken, or no PDF)" in line
+
+
+async def test_of_several_teams_the_first_alone_says_which_files_are_left_out(
+    workspace: Path, documents: Path, vendors: Vendors
+) -> None:
+    write_workspace(workspace)
+    (documents / "broken.pdf").write_bytes(b"%PDF-1.7 and no more")
+    contest = Contest(workspace, documents, vendors.base_url)
+
+    await contest.run(THEME, max_rounds=1, learn=False, synthesis=False)
+
+    (left_out,) = [event for event in contest.events if isinstance(event, DocumentsLeftOut)]
+    assert left_out.files == ["broken.pdf (broken, or no PDF)"]
 
 
 async def test_the_report_names_a_broken_pdf_and_the_reason(contest: Contest, documents: Path) -> None:

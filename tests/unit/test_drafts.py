@@ -356,6 +356,15 @@ def test_what_all_rows_of_a_table_rest_on_is_printed_once_and_reads_back_for_eac
     assert cited == (2 + 2 * 1 if by_name else 0) + OPENING_MARKS
 
 
+def test_what_the_first_row_rests_on_is_not_all_that_another_does() -> None:
+    table = {**TABLE, "rows": [row("West", "0.2", sources=(1,)), row("East", "0.9", sources=(1, 3))]}
+    report = build_report(
+        draft(sections=[{"heading": "Causes", "blocks": [table]}]), PASSAGES, RESULTS, theme="Why?", language="en"
+    )
+
+    assert "| West [1] | 0.2 |\n| East [1][3] | 0.9 |" in report.detailed_analysis
+
+
 def test_what_a_cell_of_a_row_names_is_not_printed_again_for_the_row() -> None:
     rows = [{**row(sources=(1,)), "cells": [cell("西橋", 1), cell("0.2"), cell("240万円", 2, 1)]}]
     table = {**OF_CELLS, "columns": ["橋の名前", "周波数（Hz）", "費用"], "rows": rows}
