@@ -112,14 +112,18 @@ def test_an_opening_on_documents_that_numbered_parts_do_not_all_name_shows_their
 def test_a_report_whose_reader_says_how_it_is_laid_out_has_the_headings_of_its_sections_alone() -> None:
     report = named_report().model_copy(update={"own_headings": True})
 
-    shown = published(report)
+    shown = published(report, appendix="## About this run\n\n- Winner: Scout [1]")
 
     assert [line for line in shown.splitlines() if line.startswith("#")] == [
-        f"# {report.theme}", "## Sites", "## 1. Money", "## 2. Room", "## Constraints and Challenges", "## References",
+        f"# {report.theme}", "## Sites", "## 1. Money", "## 2. Room", "## Constraints and Challenges",
+        "## About this run", "## References",
     ]  # fmt: skip
     assert "\n\nIt costs 240 [prices.csv; old/letter 2.txt].\n\n" in shown
     assert "\n1. **T**; prices.csv\n" in shown
-    assert "It costs 240 [1][2]." in read_references(shown).body
+    read = read_references(shown)
+    assert "It costs 240 [1][2]." in read.body
+    assert "Scout" not in read.text
+    assert len(read.entries) == len(report.sources)
 
 
 def test_marks_show_numbers_unless_the_reports_readers_want_names() -> None:

@@ -78,6 +78,14 @@ def test_marks_by_name_lead_to_their_sources_from_the_page() -> None:
     assert set(re.findall(r'href="#([^"]+)"', page)) <= set(re.findall(r'id="([^"]+)"', page))
 
 
+@pytest.mark.parametrize("own_headings", [False, True])
+def test_references_stand_behind_the_words_on_the_run_where_the_reader_lays_the_report_out(own_headings: bool) -> None:
+    page = to_html(finished().model_copy(update={"own_headings": own_headings}), run_head(), "en")
+
+    places = [page.index(part) for part in ('class="references"', "Generated at", 'class="about-run"')]
+    assert sorted(places) == (places if not own_headings else [places[2], *places[:2]])
+
+
 def test_marks_in_a_row_are_a_range_on_the_page_that_leads_to_each_end_and_back_from_every_source() -> None:
     report = build(draft(summary=[said("It hums.", "b"), said("It sings.", "a", "b", "c", "d")]), names="abcd")
 

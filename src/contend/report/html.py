@@ -66,7 +66,9 @@ def to_html(
     body = links.render(text)
     references = _references(report, passages, cited=links.cited, language=language, folders=folders)
     files = {source.url for source in report.sources if source.source == "local"}
-    body = f"{body}{references}{links.render(generated)}{_about_run(head, links, language)}"
+    references += links.render(generated)
+    behind = [references, _about_run(head, links, language)]
+    body += "".join(reversed(behind) if report.own_headings else behind)
     return _page(report.theme, _glance(head, language), body, language, files)
 
 

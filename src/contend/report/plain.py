@@ -292,8 +292,13 @@ def with_shown_marks(markdown: str, names: SourceNames = NUMBERS_ALONE) -> str:
 
 
 def published_markdown(report: ResearchReport, appendix: str, language: Language, folders: Sequence[Path] = ()) -> str:
-    """The report and what stands behind it as readers see their marks; titles and addresses of sources have none."""
+    """The report and what stands behind it as readers see their marks; titles and addresses of sources have none.
+
+    A report that its reader lays out has no list of references at its end: it stands behind the appendix.
+    """
     names, references = source_names(report, language, folders), f"\n## {WORDS[language].headings.references}\n"
     body, heading, listed = report.to_markdown(language, folders=folders).rpartition(references)
-    behind = with_shown_marks(appendix, names._replace(opening=0))
-    return f"{with_shown_marks(body, names)}{heading}{listed}\n\n{behind}\n"
+    shown, behind = with_shown_marks(body, names), with_shown_marks(appendix, names._replace(opening=0))
+    if report.own_headings:
+        return f"{shown}\n{behind}\n{heading}{listed}\n"
+    return f"{shown}{heading}{listed}\n\n{behind}\n"

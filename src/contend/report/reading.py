@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import count, pairwise, takewhile
+from itertools import count, pairwise
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
@@ -47,6 +47,7 @@ _REFERENCE_HEADINGS = {
 }
 _REFERENCE_HEADINGS |= {"sources", "bibliography", "works cited", "出典", "引用文献", "参照"}
 _APPENDICES = tuple(f"## {words.about_run}" for words in WORDS.values())
+_OWN_REFERENCES = tuple(f"## {words.headings.references}" for words in WORDS.values())
 _GENERATED = re.compile(rf"^{re.escape(GENERATED_AT)}: [\d: -]+ UTC\*$", re.MULTILINE)
 _HEADING = re.compile(r" {0,3}(?:#{1,6}[ \t]|\*\*[^*]{1,80}\*\*:?\s*\Z|[^\W\d_][^.!?。：:]{0,40}[:：]\s*\Z)")
 _AROUND_NAME = re.compile(r"^[\s#*_\d.)]+|[\s#*_:：]+$")
@@ -91,9 +92,7 @@ def read_references(markdown: str) -> ReferencedText:
     A numbered list is one of references under a heading that says so, or where half of its entries have an address and
     the rest of the text cites by number.
     """
-    # contend's own words on the run stand behind a report.
-    own = takewhile(lambda line: line not in _APPENDICES, markdown.split("\n"))
-    text = _GENERATED.sub("", "\n".join(own))
+    text = _GENERATED.sub("", "\n".join(_without_appendix(markdown.split("\n"))))
     lines = text.split("\n")
     cites = any(_SEVERAL.search(_LISTED.sub("", line, count=1)) for line in lines)
     entries: dict[int, Reference] = {}
@@ -116,6 +115,13 @@ def read_references(markdown: str) -> ReferencedText:
     by_number = (_BRACKETS.sub(lambda match: _by_number(match, numbers), piece) for piece in pieces[::2])
     pieces[::2] = [_SEE_PARTS.sub("", piece) if numbers else piece for piece in by_number]
     return ReferencedText(text, "".join(pieces), entries)
+
+
+def _without_appendix(lines: list[str]) -> list[str]:
+    """The lines without contend's own words on the run, which end with the file or with its list of references."""
+    begin = next((place for place, line in enumerate(lines) if line in _APPENDICES), len(lines))
+    end = next((place for place in range(begin, len(lines)) if lines[place] in _OWN_REFERENCES), len(lines))
+    return [*lines[:begin], *lines[end:]]
 
 
 def _heading_name(line: str) -> str:
