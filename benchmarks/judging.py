@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from contend.contest.editing import CompareTask, ComparingNodes, pairwise_keys
+from contend.contest.comparing import CompareTask, ComparingNodes, pairwise_keys
 from contend.contest.state import Comparison
 from contend.models.evaluation import EvaluationResult
 from contend.models.options import ResolvedOptions, RunOptions

@@ -16,6 +16,7 @@ from langgraph.pregel._messages import StreamMessagesHandler
 
 from contend.errors import CheckpointError, StoreUnwritable, revived
 
+E = TypeVar("E", bound=BaseException)
 G = TypeVar("G", bound=CompiledStateGraph[Any, Any, Any, Any])
 
 
@@ -72,6 +73,14 @@ def cause(error: NodeError) -> BaseException:
     """
     error_or_text: object = error.error
     return error_or_text if isinstance(error_or_text, BaseException) else revived(str(error_or_text))
+
+
+def known_cause(error: NodeError, kind: type[E]) -> E:
+    """As `cause`, for a handler of one kind of errors: any other is raised."""
+    why = cause(error)
+    if not isinstance(why, kind):
+        raise why
+    return why
 
 
 def as_subclass(kind: type[G], graph: CompiledStateGraph[Any, Any, Any, Any], **own: Any) -> G:  # noqa: ANN401 - the subclass's

@@ -12,8 +12,8 @@ from langgraph.errors import NodeError
 from langgraph.types import Command
 from typing_extensions import TypedDict
 
-from contend.errors import InputError
-from contend.langgraph_compat import cause
+from contend.errors import ContendError, InputError, StoreError
+from contend.langgraph_compat import known_cause
 from contend.llm.budget import require_price
 from contend.models.evaluation import CODE_METRIC_NAMES
 from contend.models.options import DEPTHS, EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig, run_options
@@ -79,12 +79,21 @@ def opened(state: Mapping[str, Any], opening: Opening, execution_id: str) -> Ope
 
 def refuse(state: Mapping[str, Any], error: NodeError, fresh: Mapping[str, Any]) -> Command[Literal["__end__"]]:
     """Bad input ends a graph that is opened on its own with one line, and with `fresh` for what its keys held."""
-    why = cause(error)
-    if not isinstance(why, InputError):
-        raise why
+    why = known_cause(error, InputError)
     question = _question_in_chat(state)
     update = {**fresh, "asked": _asked_of(state, question), "messages": [*question, AIMessage(str(why))]}
     return Command(update=update, goto="__end__")
+
+
+def problem_alone(state: Mapping[str, Any], error: NodeError) -> str:
+    """What a graph that is opened on its own tells of a failure; one within another raises it.
+
+    What a store refused is no answer: the run stands where it is, and goes on.
+    """
+    why = known_cause(error, ContendError)
+    if not is_alone(state) or isinstance(why, StoreError):
+        raise why
+    return str(why)
 
 
 def _asked_of(state: Mapping[str, Any], question: Sequence[AnyMessage] = ()) -> dict[str, str]:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contend.app import RunOutcome
-from contend.contest.editing import pairwise_keys
+from contend.contest.comparing import compare_prompt, pairwise_keys
 from contend.contest.state import Comparison
 from contend.models.evaluation import Submission
 from contend.models.events import WinnerPicked
@@ -20,7 +20,7 @@ from contend.models.research import CitedSentence, Draft, Paragraph, Passage, Se
 from contend.models.round import LeaderboardEntry, ranked
 from contend.report import build_report
 from contend.services import Services
-from contend.team.judge_view import compare_prompt, report_view
+from contend.team.judge_view import report_view
 from contend.text import estimate_tokens
 from fakes.contests import LARGE_CONTEXT, Contest, write_workspace
 from fakes.terminal import Terminal

@@ -9,7 +9,8 @@ from langgraph.types import Send, interrupt
 
 from contend.approval import Approved, Rejected, Unusable, apply_answer, question
 from contend.checks import check_validity
-from contend.contest.editing import pairwise_keys, route_to_pairs, wants_editor
+from contend.contest.comparing import pairwise_keys, route_to_pairs
+from contend.contest.editing import wants_editor
 from contend.contest.publishing import DoubtfulLine, failure_notes, head_of, publish, with_signs
 from contend.contest.state import ContestState, ContestUpdate, ContestView, TeamOutcome
 from contend.errors import InputError

@@ -23,7 +23,8 @@ from contend.contest.closing import (
     route_after_pick,
     route_after_publish,
 )
-from contend.contest.editing import CompareTask, ComparingNodes, EditingNodes
+from contend.contest.comparing import CompareTask, ComparingNodes
+from contend.contest.editing import EditingNodes
 from contend.contest.parts import PartNodes
 from contend.contest.state import ContestInput, ContestOutput, ContestState, ContestUpdate
 from contend.estimate import estimate_run

@@ -7,6 +7,7 @@
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 from uuid import uuid4
 
@@ -15,11 +16,11 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
 
-from contend.errors import ContendError, InputError, StoreError
-from contend.langgraph_compat import add_node, add_routes, cause
+from contend.errors import InputError
+from contend.langgraph_compat import add_node, add_routes
 from contend.models.options import DEPTHS, ResearchOptions, ResolvedOptions, RunOptions, TeamConfig
 from contend.models.record import Record
-from contend.preflight import answer, is_alone, open_question, opened, refuse
+from contend.preflight import answer, is_alone, open_question, opened, problem_alone, refuse
 from contend.registry import team_kind
 from contend.research.ask import max_iterations, profile, queries_of, search_task, team_of, working_sources
 from contend.research.evidence import pages_to_read, pool_of
@@ -161,19 +162,11 @@ class ResearchAlone:
             "clock": None,
         }
 
-    async def refuse(self, state: ResearchState, error: NodeError) -> Command[Literal["__end__"]]:
-        return refuse(state, error, FRESH)
-
     async def fail(self, state: ResearchState, error: NodeError) -> Command[Literal["__end__"]]:
-        """A failure is told in the chat. A team hears the error itself.
-
-        What a store refused is no answer: the run stands where it is, and goes on.
-        """
-        why = cause(error)
-        if not is_alone(state) or not isinstance(why, ContendError) or isinstance(why, StoreError):
-            raise why
+        """A failure is told in the chat. A team hears the error itself."""
+        problem = problem_alone(state, error)
         self.services.close_run(state["execution_id"])
-        return Command(update={"next_action": "end", "messages": [answer(state, str(why))]}, goto="__end__")
+        return Command(update={"next_action": "end", "messages": [answer(state, problem)]}, goto="__end__")
 
 
 def _loops(own: RunOptions, options: ResolvedOptions) -> int | None:
@@ -199,7 +192,7 @@ def build_research_graph(services: Services) -> ResearchGraph:
     graph: ResearchGraph = StateGraph(
         ResearchState, context_schema=ResearchOptions, input_schema=ResearchInput, output_schema=ResearchOutput
     )
-    add_node(graph, "open_run", alone.open_run, alone.refuse)
+    add_node(graph, "open_run", alone.open_run, partial(refuse, fresh=FRESH))
     add_node(graph, "quote", quoting.quote, alone.fail)
     add_node(graph, "supervise", nodes.supervise, alone.fail)
     add_node(graph, "approve_plan", nodes.approve_plan)

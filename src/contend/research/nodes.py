@@ -9,7 +9,7 @@ from langgraph.types import Command, interrupt
 
 from contend.approval import Rejected, Unusable, apply_answer, question
 from contend.errors import SourceError
-from contend.langgraph_compat import cause
+from contend.langgraph_compat import known_cause
 from contend.models.evaluation import Submission
 from contend.models.events import MOST_HITS, Hit, SearchDone, SourceOff
 from contend.models.research import Draft, Found, ResearchPlan
@@ -106,9 +106,7 @@ class ResearchNodes:
 
     async def turn_off(self, task: SearchTask, error: NodeError) -> Command[Literal["collect"]]:
         """A source that fails is off for the rest of the run; the other sources go on."""
-        why = cause(error)
-        if not isinstance(why, SourceError):
-            raise why
+        why = known_cause(error, SourceError)
         await turn_off(self.services, task, why)
         # A failed node's edges are not followed: without this, searches that all fail would end the graph silently.
         return Command(update={"failed": [{"source": task["source"], "reason": str(why)}]}, goto="collect")
@@ -183,9 +181,7 @@ class ResearchNodes:
 
     async def leave_unread(self, task: PageTask, error: NodeError) -> Command[Literal["collect"]]:
         """A page that cannot be read is noted; its summary stands, and the other pages go on."""
-        why = cause(error)
-        if not isinstance(why, SourceError):
-            raise why
+        why = known_cause(error, SourceError)
         # A failed node's edges are not followed: without this, pages that all fail would end the graph silently.
         return Command(update={"read": [{"url": task["result"]["url"], "problem": str(why)}]}, goto="collect")
 

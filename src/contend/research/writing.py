@@ -12,7 +12,7 @@ from langgraph.types import Command
 
 from contend.checks import Claim, PassageText, check_claim
 from contend.errors import BudgetExhausted, ContendError, DraftError
-from contend.langgraph_compat import cause
+from contend.langgraph_compat import known_cause
 from contend.models.evaluation import Submission
 from contend.models.research import Draft, Passage, PlacedSentence, ResearchPlan
 from contend.report import state_to_report
@@ -70,8 +70,8 @@ class WritingNodes:
 
     async def leave_unwritten(self, task: SectionTask, error: NodeError) -> Command[Literal["summarize"]]:
         """A section that could not be written is named to the reviewer; the others go on."""
-        why = cause(error)
-        if not isinstance(why, ContendError) or isinstance(why, BudgetExhausted):
+        why = known_cause(error, ContendError)
+        if isinstance(why, BudgetExhausted):
             raise why
         section: WrittenSection = {
             "number": task["number"], "section": None, "bullets": [], "usage": None, "failure": str(why)

@@ -1,30 +1,250 @@
-"""The team graph.
+"""The team graph and its nodes, each of which holds at most one paid call.
 
 (open_run → set_criteria) → brief → the graph of the team's kind → submit → Send × metrics → score_metric → evaluate
 → judge → brief, or (finish_run) end.
 """
 
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from langgraph.errors import NodeError
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
-from langgraph.types import Command
+from langgraph.types import Command, Send
 
-from contend.langgraph_compat import add_node, add_routes, fails_to
+from contend.errors import BudgetExhausted, ContendError
+from contend.langgraph_compat import add_node, add_routes, cause, fails_to
+from contend.models.evaluation import JudgmentReply, MetricResult
+from contend.models.events import RoundStarted
 from contend.models.options import TeamOptions
 from contend.models.record import Record
-from contend.models.round import best_round
-from contend.preflight import answer, is_alone, open_question, opened, refuse
+from contend.models.round import Judgment, Round, best_round
+from contend.models.task import CallUsage
+from contend.preflight import answer, is_alone, open_question, opened, problem_alone, refuse
+from contend.prompts.judging import JudgePrompt
 from contend.registry import kind_names, team_kind
-from contend.run_context import identity
+from contend.research.state import EMPTIED
+from contend.run_context import RunContext, identity
 from contend.services import Services
+from contend.team.judge_view import uncovered_points
 from contend.team.judging import make_criteria
-from contend.team.metrics import MeasuringNodes
-from contend.team.nodes import TeamNodes, route_after_evaluate, route_to_kind
-from contend.team.rounds import TeamView
+from contend.team.metrics import MeasuringNodes, evaluation_of, metric_tasks
+from contend.team.rounds import NextStep, TeamView, after_judgment
 from contend.team.state import MetricTask, TeamInput, TeamState, TeamUpdate
+
+_LOG = logging.getLogger(__name__)
+Ending = Literal["finish_run", "__end__"]
+JudgeCommand = Command[Literal["brief", "finish_run", "__end__"]]
+
+
+@dataclass(frozen=True)
+class TeamNodes:
+    """One team's rounds."""
+
+    services: Services
+
+    async def brief(self, state: TeamState) -> TeamUpdate:
+        """Open a round: what the team knows of itself and of the ranking, as one string."""
+        view = await TeamView.of(self.services, state)
+        number = len(view.rounds) + 1
+        view.run.clock.go(view.team.team_id, state.get("clock"))
+        await view.record_start(number)
+        context = await view.prompt_context(number)
+        best = best_round(view.rounds)
+        # Told when the ranking is read: who follows the events knows what the team saw.
+        event = RoundStarted(**{**view.key, "round_number": number})
+        self.services.tell(event)
+        # A round that is played again began when it first did.
+        first = view.round_started if number == view.round_number else None
+        return {
+            "round_number": number,
+            "round_started": (first or event.at).isoformat(),
+            "leaderboard_seen": [
+                entry.model_dump(mode="json") for entry in view.run.board.leaderboard(view.run.execution_id)
+            ],
+            "brief": view.run.builder().build_team_prompt(
+                context,
+                bullets=state["bullets"],
+                instructions=view.options.instructions,
+                earlier=state.get("earlier", ""),
+                # Who reads whole reports gets the best one to mend, with what judges said of it.
+                texts=view.team.kind != "graph" and view.run.profile("writer", team=view.team).compact,
+            ),
+            "history": list(state.get("rounds", [])),
+            "best_submission": best.submission if best else None,
+            "submission": None,
+            "calls": [],
+            "scores": EMPTIED,
+        }
+
+    async def fail(self, state: TeamState, error: NodeError) -> Command[Literal["brief", "finish_run"]]:
+        """A failure ends a run of its own with what its rounds gave until then. In a contest, the team forfeits."""
+        return Command(update={"problem": problem_alone(state, error)}, goto="finish_run")
+
+    async def research_failed(self, state: TeamState, error: NodeError) -> Command[Literal["brief", "finish_run"]]:
+        """The round is played again while retries remain; else the team forfeits. No retry brings back a budget."""
+        most = (await self.services.run(state)).options.max_retries_per_team
+        retries = state.get("retries", 0)
+        why = cause(error)
+        if retries >= most or isinstance(why, BudgetExhausted) or not isinstance(why, ContendError):
+            return await self.fail(state, error)
+        _LOG.warning("team %s plays round %s again: %s", state["team"]["team_id"], state["round_number"], why)
+        return Command(update={"retries": retries + 1}, goto="brief")
+
+    async def submit(self, state: TeamState) -> TeamUpdate:
+        """Put the submission into the record before anybody scores it."""
+        submission, document = await self.services.require_submission(state["submission"]), state["submission"] or ""
+        view = await TeamView.of(self.services, state)
+        await view.record_submission(submission, document=document, brief=state["brief"])
+        # The record has it from here on, and no later node of the round reads it.
+        return {"brief": "", **_times(view.run, state)}
+
+    async def route_to_metrics(self, state: TeamState) -> list[Send] | Literal["evaluate"]:
+        """All metrics at the same time. What is sent names neither the team's standing nor its rivals.
+
+        A team that cannot win is scored by nobody.
+        """
+        if not team_kind(state["team"]["kind"]).may_win:
+            return "evaluate"
+        view = await TeamView.of(self.services, state)
+        # In a process that goes on with the run, what was said in earlier rounds is known from them alone.
+        for past in view.rounds:
+            view.run.verdicts.update(past.verdicts)
+        tasks = metric_tasks(
+            self.services,
+            view.run,
+            submission=state["submission"] or "",
+            theme=view.theme,
+            team_id=view.team.team_id,
+            round_number=view.round_number,
+            criteria=state.get("criteria", []),
+        )
+        return [Send("score_metric", task) for task in tasks]
+
+    async def evaluate(self, state: TeamState) -> TeamUpdate:
+        """All metrics into one evaluation, into the record; then the decision, where it needs no call."""
+        view = await TeamView.of(self.services, state)
+        times = _times(view.run, state)
+        seconds = view.run.clock.team_seconds(view.team.team_id)
+        before = [past for past in view.rounds if past.round_number != view.round_number]
+        submission = await self.services.require_submission(state["submission"])
+        results = [MetricResult.model_validate(each) for each in state["scores"]]
+        result = evaluation_of(
+            [each.score for each in results],
+            language=view.options.language,
+            places={each.sentence.text: each.place for each in reversed(submission.draft.placed())},
+        )
+        done = Round(
+            round_number=view.round_number,
+            submission=state["submission"] or "",
+            score=result.overall,
+            feedback=result.feedback if view.kind.may_win else submission.feedback,
+            metrics=result.metrics,
+            uncovered=uncovered_points(submission.points, submission.content),
+            verdicts=dict(view.run.verdicts),
+            queries=submission.queries,
+            bullets_used=submission.draft.bullets_used,
+            calls=_calls(state, results),
+            seconds=max(0.001, seconds - sum(past.seconds for past in before)),
+        )
+        view.run.ledger.know(done.calls)
+        await view.record_evaluation(result, done)
+        decision = view.decide([*before, done])
+        if decision.step != "ask_judge":
+            await view.record_decision(decision, asked_judge=False, seconds=done.seconds)
+        return {
+            "rounds": [*_before(state), await view.run.keep_round(done)],
+            "scores": EMPTIED,  # the round's record has them
+            "decision": decision.model_dump(mode="json"),
+            **times,
+        }
+
+    async def judge(self, state: TeamState) -> JudgeCommand:
+        """Ask whether another round is worth it."""
+        view = await TeamView.of(self.services, state)
+        context = await view.prompt_context(len(view.rounds) + 1, for_judge=True)
+        answer = await view.run.model("judge").structured(
+            JudgePrompt(
+                prompt=view.run.builder().build_judgment_prompt(context, instructions=view.options.instructions),
+                scores=[past.score for past in view.rounds],
+            ),
+            JudgmentReply,
+            scope=view.run.scope("judge", team_id=view.team.team_id, round_number=view.round_number),
+        )
+        reply = answer.value
+        judgment = Judgment(
+            should_continue=reply.should_continue, reasoning=reply.reasoning, confidence=reply.confidence_percent / 100
+        )
+        decision = after_judgment(judgment, confidence_threshold=view.options.judgment.confidence_threshold)
+        return await self._follow(state, view, decision, answer.usage)
+
+    async def judge_failed(self, state: TeamState, error: NodeError) -> JudgeCommand:
+        """Without a judge the plateau rule decides, and it has not stopped the team: another round."""
+        view = await TeamView.of(self.services, state)
+        why = cause(error)
+        if isinstance(why, BudgetExhausted):
+            stop = NextStep(step="stop", exit_reason=why.limit, reasoning=str(why))
+            return await self._follow(state, view, stop, None)
+        goes_on = NextStep(step="go_on", reasoning=f"judge failed: {why}")
+        return await self._follow(state, view, goes_on, None, failure=str(why))
+
+    async def _follow(
+        self, state: TeamState, view: TeamView, decision: NextStep, usage: CallUsage | None, *, failure: str = ""
+    ) -> JudgeCommand:
+        last = view.rounds[-1].model_copy(update={"judge_failure": failure})
+        if usage is not None:
+            last = last.model_copy(update={"calls": [*last.calls, usage]})
+            await self.services.record.save_usage(**view.key, calls=[usage])
+        await view.record_decision(decision, asked_judge=True, seconds=last.seconds)
+        update: TeamUpdate = {
+            "decision": decision.model_dump(mode="json"),
+            "rounds": [*_before(state), await view.run.keep_round(last)],
+            **_times(view.run, state),
+        }
+        return Command(update=dict(update), goto="brief" if decision.step == "go_on" else _ending(state))
+
+
+async def route_to_kind(state: TeamState) -> str:
+    """The graph that plays the round."""
+    return str(state["team"]["kind"])
+
+
+async def route_after_evaluate(state: TeamState) -> Literal["brief", "judge", "finish_run", "__end__"]:
+    match state["decision"]["step"]:
+        case "go_on":
+            return "brief"
+        case "ask_judge":
+            return "judge"
+        case _:
+            return _ending(state)
+
+
+def _ending(state: TeamState) -> Ending:
+    """A contest closes its teams itself."""
+    return "finish_run" if is_alone(state) else "__end__"
+
+
+def _times(run: RunContext, state: TeamState) -> TeamUpdate:
+    """Active seconds so far: what earlier processes counted, and what passed in this one."""
+    team_id = state["team"]["team_id"]
+    run.clock.go(team_id, state.get("clock"))
+    return {"clock": run.clock.reading(team_id)}
+
+
+def _before(state: TeamState) -> list[dict[str, Any]]:
+    """The rounds before the one at hand."""
+    return [past for past in state.get("rounds", []) if past["round_number"] != state["round_number"]]
+
+
+def _calls(state: TeamState, results: Sequence[MetricResult]) -> list[CallUsage]:
+    """The round's model calls in a fixed order, whichever metric came first."""
+    calls = [CallUsage.model_validate(call) for call in state["calls"]]
+    calls += [each.usage for each in results if each.usage]
+    return sorted(calls, key=lambda call: call.call_key)
+
 
 FRESH: TeamUpdate = {
     "bullets": [], "criteria": [], "earlier": "", "round_number": 0, "rounds": [], "pool": None,
@@ -52,9 +272,6 @@ class TeamAlone:
         criteria = await make_criteria(self.services, await self.services.run(state), theme=state["theme"])
         return {"criteria": criteria.plain()}
 
-    async def refuse(self, state: TeamState, error: NodeError) -> Command[Literal["__end__"]]:
-        return refuse(state, error, FRESH)
-
     async def finish_run(self, state: TeamState) -> TeamUpdate:
         """The run's one message: the best report, or why there is none. Said again, it takes its own place."""
         view, problem = await TeamView.of(self.services, state), state["problem"]
@@ -79,7 +296,7 @@ def build_team_graph(services: Services) -> TeamGraph:
     nodes, alone = TeamNodes(services), TeamAlone(services)
     metrics = MeasuringNodes(services, key="scores", join="evaluate")
     graph: TeamGraph = StateGraph(TeamState, context_schema=TeamOptions, input_schema=TeamInput)
-    add_node(graph, "open_run", alone.open_run, alone.refuse)
+    add_node(graph, "open_run", alone.open_run, partial(refuse, fresh=FRESH))
     add_node(graph, "set_criteria", alone.set_criteria)
     add_node(graph, "brief", nodes.brief, nodes.fail, goes_to=["finish_run"])
     research_failed: Any = nodes.research_failed  # LangGraph's types know no error handlers

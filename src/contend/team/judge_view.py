@@ -1,4 +1,4 @@
-"""A submission as judges see it: whole, with its passages, or two side by side; what code refuses or misses in it."""
+"""A submission as judges see it, with its passages; what code refuses or misses in it."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -9,9 +9,7 @@ from typing import NamedTuple
 
 from contend.models.evaluation import Submission
 from contend.models.record import Language
-from contend.models.research import GENERATED_AT, MARK, CitedSentence, Draft, Passage
-from contend.prompts.judging import ComparePrompt
-from contend.prompts.research import ShownPassage, SourceDocument
+from contend.models.research import GENERATED_AT, MARK, Passage
 from contend.research.ask import with_texts
 from contend.research.draft_forms import shown_draft
 from contend.research.evidence import numbers_of
@@ -104,51 +102,6 @@ async def whole_passages(services: Services, passages: Sequence[Passage], *, tok
     whole = await with_texts(services, passages)
     ends = list(accumulate(estimate_tokens(compact_tables(each.text)) for each in whole))
     return [each for each, end in zip(whole, ends, strict=True) if end <= tokens] or whole[:1]
-
-
-async def compare_prompt(
-    services: Services, first: Submission, second: Submission, *, tokens: int, user_query: str, **fields: str
-) -> ComparePrompt:
-    """What a judge of the pair is asked: both texts; the disputed passages, from both in turn, as far as `tokens` goes.
-
-    Submissions that no research of contend wrote are shown as they were given. `fields`: the prompt's others.
-    """
-    if not (first.passages and second.passages):
-        texts = (whole_text(first.content), whole_text(second.content))
-        return ComparePrompt(user_query=user_query, submissions=texts, structured=False, **fields)
-    # In both orders of a pair the prompts begin alike.
-    one, other = sorted((first, second), key=lambda each: each.content)
-    by_id = {each.id: each for each in (*one.passages, *other.passages)}
-    ids = dict.fromkeys([*one.draft.passages(), *other.draft.passages()])
-    # Of teams that had the same passages at hand, each has the number that writers and judges know it by.
-    at_hand = numbers_of(list(by_id))
-    numbers = dict.fromkeys(ids, INVENTED) | at_hand
-    at_issue = [by_id[each] for each in disputed(one.draft, other.draft) if each in by_id]
-    whole = {each.id: each for each in await whole_passages(services, at_issue, tokens=tokens)}
-    return ComparePrompt(
-        user_query=user_query,
-        submissions=(shown_draft(first.draft, numbers, basis=False), shown_draft(second.draft, numbers, basis=False)),
-        invented=INVENTED in numbers.values(),
-        passages=SourceDocument.of((at_hand[each], whole[each]) for each in by_id if each in whole),
-        others=[ShownPassage.of(by_id[each], at_hand[each]) for each in by_id if each in ids and each not in whole],
-        **fields,
-    )
-
-
-def disputed(first: Draft, second: Draft) -> list[str]:
-    """The ids of the passages behind statements that two drafts make or found differently, those of both in turn."""
-    lists = (_of_own_statements(first, second), _of_own_statements(second, first))
-    longest = max(map(len, lists))
-    return list(dict.fromkeys(ids[place] for place in range(longest) for ids in lists if place < len(ids)))
-
-
-def _of_own_statements(draft: Draft, other: Draft) -> Sequence[str]:
-    others = {_statement(each) for each in other.sentences()}
-    return [each for one in draft.sentences() if _statement(one) not in others for each in one.passages]
-
-
-def _statement(sentence: CitedSentence) -> tuple[str, frozenset[str]]:
-    return squeezed(sentence.text), frozenset(sentence.passages)
 
 
 _FRAME = re.compile(
