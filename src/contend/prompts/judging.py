@@ -48,10 +48,11 @@ class MetricPrompt(_OnQuery, prompt="evaluator/metric"):
 
 
 class DoubtfulCitation(PromptPart):
-    """A statement by its place in the report, with the numbers of its passages."""
+    """A statement, its place in the report and the numbers of its passages."""
 
     number: int
     place: str
+    sentence: Sentence
     passages: list[int]
     expression: Arithmetic = ""
 
@@ -85,20 +86,11 @@ class ComparePrompt(_OnQuery, prompt="pairwise/compare"):
     others: list[ShownPassage] = []
 
 
-class ClaimToCheck(PromptPart):
-    """A cited sentence with the numbers of its passages."""
-
-    number: int
-    sentence: Sentence
-    expression: Arithmetic = ""
-    passages: list[int]
-
-
 class CitationPrompt(PromptValues, prompt="citation/check"):
     """Whether passages say what cites them."""
 
     passages: list[SourceDocument]
-    claims: list[ClaimToCheck]
+    claims: list[DoubtfulCitation]
 
 
 class JudgePrompt(PromptValues, prompt="judge/judge"):

@@ -46,7 +46,7 @@ class ShownPassage(PromptPart):
 
 
 class NumberedPassage(PromptPart):
-    """A passage of a document, with where it stands there."""
+    """A passage, or an excerpt of one, with where it stands in its document."""
 
     number: int
     heading: Heading = ""
@@ -93,13 +93,6 @@ def _document_of(passage: Passage) -> tuple[str, str, bool]:
     file_and_day = ", ".join(filter(None, ["" if is_named else file, passage.published]))
     title = clean(passage.title, single_line=True) + (f" ({file_and_day})" if file_and_day else "")
     return passage.url, title, passage.speaks_to_ai
-
-
-class Excerpt(PromptPart):
-    """A text under its number, and nothing else of its source."""
-
-    number: int
-    text: PassageText
 
 
 class NumberedLesson(PromptPart):
@@ -301,7 +294,7 @@ class MergePrompt(PromptValues, WantedLength, prompt="research/merge"):
 class InjectionPrompt(PromptValues, prompt="checks/injection"):
     """Which excerpts speak to AI systems."""
 
-    excerpts: list[Excerpt]
+    excerpts: list[NumberedPassage]
 
 
 class StanceText(PromptValues, prompt="stance", template="stance/default"):

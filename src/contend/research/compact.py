@@ -7,7 +7,6 @@ from typing import Any
 from contend.errors import DraftError
 from contend.models.replies import DraftReply, PlanReply, ReviewReply, SentenceReply, draft_reply
 from contend.models.research import CitedSentence, Draft, Passage, ResearchPlan, flat_section
-from contend.models.round import Round
 from contend.models.task import CallUsage, title_of
 from contend.prompts.research import (
     NumberedLesson,
@@ -38,14 +37,19 @@ AT_HAND_CHARACTERS = 240
 """Of so many passages of the own documents, the planner sees the beginnings."""
 
 _PARTS = ("summary", "findings", "analysis", "limits")
-_TOLD_APART = 80
-"""So many characters tell one feedback from another."""
 
 
 async def plan(services: Services, state: ResearchState) -> tuple[ResearchPlan, CallUsage]:
     """What to find out, and what to search for."""
+    rounds = await (await services.run(state)).rounds_of(state.get("history", []))
     prompt = PlanPrompt(
-        **_briefing(services, state), **await _planning(services, state), at_hand=await _at_hand(services, state)
+        **_briefing(services, state),
+        query_hints=team_of(state).query_hints,
+        feedback=rejection_reason(state) or (rounds[-1].feedback if rounds else ""),
+        sources=searched_sources(state),
+        round_number=state["round_number"],
+        history=[RoundBefore(**past.model_dump(include={*RoundBefore.model_fields})) for past in rounds],
+        at_hand=await _at_hand(services, state),
     )
     step = "again" if state.get("human_input") else ""
     answer = await ask(services, state, "supervisor", prompt, PlanReply, step=step)
@@ -139,29 +143,6 @@ def _briefing(services: Services, state: ResearchState) -> dict[str, Any]:
         "brief": state.get("brief", ""),
         "stance": stance_of(services, state),
     }
-
-
-async def _planning(services: Services, state: ResearchState) -> dict[str, Any]:
-    rounds = await (await services.run(state)).rounds_of(state.get("history", []))
-    history = [
-        RoundBefore(
-            round_number=past.round_number, score=past.score, feedback=past.feedback, uncovered=[*past.uncovered]
-        )
-        for past in rounds
-    ]
-    return {
-        "query_hints": team_of(state).query_hints,
-        "feedback": rejection_reason(state) or _latest_feedback(state, rounds),
-        "sources": searched_sources(state),
-        "round_number": state["round_number"],
-        "history": history,
-    }
-
-
-def _latest_feedback(state: ResearchState, rounds: Sequence[Round]) -> str:
-    """The judges' latest feedback, as far as the brief does not show it, shortened or not."""
-    feedback = rounds[-1].feedback.strip() if rounds else ""
-    return "" if feedback[:_TOLD_APART] in state.get("brief", "") else feedback
 
 
 async def _at_hand(services: Services, state: ResearchState) -> list[PassageAtHand]:

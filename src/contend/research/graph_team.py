@@ -48,7 +48,7 @@ from contend.services import Services
 from contend.sources.passages import TextPiece
 from contend.sources.source_set import FullText
 from contend.sources.throttle import canonical_url
-from contend.stores.documents import passage_id
+from contend.stores.documents import content_id, passage_id
 from contend.text import ADDRESS, clean, estimate_tokens, file_name, shorten
 from contend.tools import lend
 
@@ -76,10 +76,6 @@ class CitedDocuments(NamedTuple):
 
     documents: dict[str, Retrieved]
     missing: dict[str, str]
-
-
-_Nearest = tuple[str, TextPiece]
-"""The key of a reference, and a passage of its document that is near to a sentence."""
 
 
 class GraphState(ResearchState, total=False):
@@ -204,22 +200,22 @@ class GraphNodes:
 
     async def _ground(self, draft: Draft, sources: CitedDocuments) -> tuple[Draft, EvidencePool]:
         """The draft by passages: of each document that a sentence cites those nearest to it."""
-        nearest = await asyncio.to_thread(_nearest, draft, sources)
-        pieces = list(dict.fromkeys(each for of_sentence in nearest.values() for each in of_sentence))
-        texts = await self.services.documents.put_many([piece.text for _, piece in pieces])
-        urls = [canonical_url(sources.documents[key].result.url) for key, _ in pieces]
-        ids = dict(zip(pieces, map(passage_id, texts, urls), strict=True))
+        texts: dict[str, str] = {}
+        evidence: dict[str, Evidence] = {}
 
         def nearest_to(sentence: CitedSentence) -> dict[str, list[str]]:
-            by_document: dict[str, list[str]] = {}
-            for each in nearest.get((sentence.text, *sentence.passages), []):
-                by_document.setdefault(each[0], []).append(ids[each])
+            cited = {key: sources.documents[key] for key in sentence.passages if key in sources.documents}
+            by_document: dict[str, list[str]] = {key: [] for key in cited}
+            for key, document in cited.items():
+                for piece in document.text.nearest(sentence.text, PASSAGES_A_QUERY):
+                    each = _evidence(piece, document.result)
+                    texts[each["id"]], evidence[each["id"]] = piece.text, each
+                    by_document[key].append(each["id"])
             return by_document
 
-        evidence = {
-            ids[key, piece]: _evidence(ids[key, piece], piece, sources.documents[key].result) for key, piece in pieces
-        }
-        return with_passages(draft, nearest_to), {**EMPTY, "passages": list(evidence.values())}
+        grounded = await asyncio.to_thread(with_passages, draft, nearest_to)
+        await self.services.documents.put_many([*texts.values()])
+        return grounded, {**EMPTY, "passages": [*evidence.values()]}
 
     async def _submission(
         self, state: GraphState, draft: Draft, pool: EvidencePool, sources: CitedDocuments
@@ -241,22 +237,9 @@ class GraphNodes:
         )
 
 
-def _nearest(draft: Draft, sources: CitedDocuments) -> dict[tuple[str, ...], list[_Nearest]]:
-    """By each sentence with its references, the passages nearest to it of every document that it cites."""
+def _evidence(piece: TextPiece, result: SearchResult) -> Evidence:
     return {
-        (each.text, *each.passages): [
-            (key, piece)
-            for key in each.passages
-            if key in sources.documents
-            for piece in sources.documents[key].text.nearest(each.text, PASSAGES_A_QUERY)
-        ]
-        for each in draft.sentences()
-    }
-
-
-def _evidence(document: str, piece: TextPiece, result: SearchResult) -> Evidence:
-    return {
-        "id": document,
+        "id": passage_id(content_id(piece.text), canonical_url(result.url)),
         "url": result.url,
         "title": result.title,
         "heading": piece.heading,

@@ -15,7 +15,7 @@ from contend.llm import Scope
 from contend.models.replies import InjectionReply
 from contend.models.research import CitedSentence, Draft, Passage
 from contend.models.task import CallUsage
-from contend.prompts.research import Excerpt, InjectionPrompt
+from contend.prompts.research import InjectionPrompt, NumberedPassage
 from contend.research.ask import agent, profile, scope, team_of
 from contend.research.draft_forms import without
 from contend.research.evidence import Evidence, EvidencePool, as_passage
@@ -137,7 +137,8 @@ async def _ask_model(
         return set(), None
     # In the order of ids, so that teams that found the same in another order share the call.
     by_id = sorted(doubtful, key=lambda each: each[0]["id"])
-    prompt = InjectionPrompt(excerpts=[Excerpt(number=place, text=text) for place, (_, text) in enumerate(by_id, 1)])
+    excerpts = [NumberedPassage(number=place, text=text) for place, (_, text) in enumerate(by_id, start=1)]
+    prompt = InjectionPrompt(excerpts=excerpts)
     scope, model = _scope(state, [each for each, _ in by_id]), await agent(services, state, "reviewer")
     calls, key = (await services.run(state)).screened, scope.call_key(prompt.prompt_name)
     first = key not in calls

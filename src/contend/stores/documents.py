@@ -20,6 +20,11 @@ T = TypeVar("T", bound=BaseModel)
 V = TypeVar("V")
 
 
+def content_id(text: str) -> str:
+    """The id under which the store keeps a text: SHA-256 as 64 hex digits, the same for the same text."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def passage_id(text: str, address: str) -> str:
     """The id of a text as a passage of one document: what another says in the same words is another passage.
 
@@ -42,7 +47,7 @@ class DocumentStore:
         self._recent: _Recent[str] = _Recent(_CHARACTERS_IN_MEMORY)
 
     async def put(self, text: str) -> str:
-        """Keeps the text and gives its id: SHA-256 as 64 hex digits, the same for the same text.
+        """Keeps the text and gives its id.
 
         Raises:
             StoreError: the folder cannot be written.
@@ -53,7 +58,7 @@ class DocumentStore:
     async def put_many(self, texts: Sequence[str]) -> list[str]:
         """As `put`, for several texts at once; their ids in turn."""
         contents = [text.encode("utf-8", "surrogatepass") for text in texts]
-        ids = [sha256(content).hexdigest() for content in contents]
+        ids = [*map(content_id, texts)]
         paths = [self._path(document_id) for document_id in ids]
         # Together: handing work to a thread and back costs more than a small file.
         await asyncio.to_thread(lambda: [*map(_write, paths, contents)])

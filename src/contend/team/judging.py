@@ -26,7 +26,7 @@ from contend.models.options import MetricConfig, ResolvedOptions
 from contend.models.record import Language
 from contend.models.replies import FixReply
 from contend.models.task import CallUsage
-from contend.prompts.judging import CriteriaPrompt, DoubtfulCitation, MetricPrompt, VerdictsPrompt
+from contend.prompts.judging import CriteriaPrompt, MetricPrompt, VerdictsPrompt
 from contend.prompts.research import ShownPassage, SourceDocument
 from contend.research.draft_forms import length_of
 from contend.research.full import length_values
@@ -34,7 +34,7 @@ from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.judge_view import ReportView, cited_passages, reference_numbers, report_view, whole_text
 from contend.team.state import MetricTask
-from contend.team.support import CheckedClaim, citations_of, keep_verdicts, scope_of
+from contend.team.support import CheckedClaim, citations_of, keep_verdicts, scope_of, shown_citations
 from contend.text import WORDS, clean, squeezed
 
 WITH_PASSAGES = "correctness"
@@ -183,25 +183,12 @@ def _verdicts_prompt(services: Services, options: ResolvedOptions, judged: _Judg
         structured=view.structured,
         invented=view.invented,
         declined=[clean(each, single_line=True) for each in submission.draft.declined],
-        doubtful=_doubtful(judged),
+        doubtful=shown_citations(judged.doubtful, view.numbers),
         criteria=numbered_criteria(judged.criteria),
         rubrics="\n\n".join(rubrics),
         **length_of(submission.draft),
         **length_values(options.length),
     )
-
-
-def _doubtful(judged: _Judged) -> list[DoubtfulCitation]:
-    numbers = judged.view.numbers
-    return [
-        DoubtfulCitation(
-            number=number,
-            place=each.statement.place,
-            passages=[numbers[passage.id] for passage in each.passages],
-            expression=each.statement.claim.expression,
-        )
-        for number, each in enumerate(judged.doubtful, start=1)
-    ]
 
 
 def _scores(judged: _Judged, reply: VerdictsReply, language: Language) -> list[MetricScore]:

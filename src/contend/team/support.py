@@ -31,10 +31,11 @@ from contend.models.options import MetricConfig
 from contend.models.record import Language
 from contend.models.research import Passage
 from contend.models.task import CallUsage
-from contend.prompts.judging import CitationPrompt, ClaimToCheck
+from contend.prompts.judging import CitationPrompt, DoubtfulCitation
 from contend.prompts.research import SourceDocument
 from contend.report import PublishedLine, published_lines
 from contend.research.ask import with_texts
+from contend.research.evidence import numbers_of
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.state import MetricTask
@@ -233,19 +234,25 @@ def _passages_of(claims: Sequence[CheckedClaim]) -> list[PassageText]:
 
 
 def _prompt(claims: Sequence[CheckedClaim]) -> CitationPrompt:
-    numbers = {passage: number for number, passage in enumerate(_passages_of(claims), start=1)}
+    passages = _passages_of(claims)
     return CitationPrompt(
-        passages=SourceDocument.numbered(Passage(url="", **each._asdict()) for each in numbers),
-        claims=[
-            ClaimToCheck(
-                number=number,
-                sentence=each.text,
-                expression=each.statement.claim.expression,
-                passages=[numbers[passage] for passage in each.passages],
-            )
-            for number, each in enumerate(claims, start=1)
-        ],
+        passages=SourceDocument.numbered(Passage(url="", **each._asdict()) for each in passages),
+        claims=shown_citations(claims, numbers_of([each.id for each in passages])),
     )
+
+
+def shown_citations(claims: Sequence[CheckedClaim], numbers: Mapping[str, int]) -> list[DoubtfulCitation]:
+    """The claims as prompts show them, `numbers` being those of the passages there, by their ids."""
+    return [
+        DoubtfulCitation(
+            number=number,
+            place=each.statement.place,
+            sentence=each.text,
+            passages=[numbers[passage.id] for passage in each.passages],
+            expression=each.statement.claim.expression,
+        )
+        for number, each in enumerate(claims, start=1)
+    ]
 
 
 def scope_of(run: RunContext, task: MetricTask) -> Scope:
