@@ -85,8 +85,8 @@ def joined(first: Asked, second: Asked) -> str:
     return f"{first.question.rstrip('?')}, and {second.question[0].lower()}{second.question[1:]}"
 
 
-@pytest.mark.parametrize(("language", "least", "pairs"), [("en", 162, 210), ("ja", 28, 30)])
-async def test_of_questions_joined_in_pairs_three_quarters_are_answered(
+@pytest.mark.parametrize(("language", "least", "pairs"), [("en", 184, 210), ("ja", 28, 30)])
+async def test_of_questions_joined_in_pairs_most_are_answered(
     language: str, least: int, pairs: int, tmp_path: Path
 ) -> None:
     units = await units_in(write_documents(tmp_path / "documents"))
