@@ -17,7 +17,7 @@ from contend.approval import Question, chosen_answers, open_questions, question_
 from contend.contest.closing import whole_summary
 from contend.contest.graph import build_contest_graph
 from contend.contest.parts import learned_from
-from contend.contest.state import ContestState, ContestView, input_options
+from contend.contest.state import ContestState, input_options
 from contend.errors import InputError, StoreError, UnknownThread
 from contend.estimate import RunEstimate, estimate_run
 from contend.models.events import ANY_EVENT, AnyEvent
@@ -339,7 +339,7 @@ async def _outcome(services: Services, thread_id: str, snapshot: StateSnapshot, 
         markdown=str(messages[-1].text) if state.get("report") and messages else None,
         summary=await whole_summary(services, state),
         files=state.get("files", []),
-        usage=ContestView(state).usage,
+        usage=await services.record.usage(state["execution_id"]),
         questions=questions,
         went_on=went_on,
     )

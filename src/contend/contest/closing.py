@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from langgraph.runtime import Runtime
-from langgraph.types import Send, interrupt
+from langgraph.types import interrupt
 
 from contend.approval import Approved, Rejected, Unusable, apply_answer, question
 from contend.checks import check_validity
-from contend.contest.comparing import pairwise_keys, route_to_pairs
-from contend.contest.editing import wants_editor
+from contend.contest.comparing import pairwise_keys
 from contend.contest.publishing import DoubtfulLine, failure_notes, head_of, publish, with_signs
 from contend.contest.state import ContestState, ContestUpdate, ContestView, TeamOutcome
 from contend.errors import InputError
@@ -80,13 +79,16 @@ class ClosingNodes:
         """Check the winner's citations and write its report; from here on the report is done."""
         options, sources, view = (await self.services.run(state)).options, self.services.sources, ContestView(state)
         submission = await self.services.require_submission(state["submission"])
-        lines = await lines_of(self.services, submission)
+        lines, usage = (
+            await lines_of(self.services, submission),
+            await self.services.record.usage(view.state["execution_id"]),
+        )
         doubtful = await self._doubtful(view, submission, lines)
         left_out = await sources.left_out(options.documents, read=True) if "local" in options.sources else []
         folder = self.services.folder / "results" / (thread_of(runtime) or state["execution_id"])
         texts = await publish(
             with_signs(submission.report, doubtful),
-            head_of(view, submission, options, lines=lines, doubtful=doubtful, left_out=left_out),
+            head_of(view, submission, options, lines=lines, doubtful=doubtful, left_out=left_out, usage=usage),
             options,
             folder,
             lines=lines,
@@ -120,15 +122,11 @@ class ClosingNodes:
             winner_team_id=state["winner"],
             best_score=view.winner.score if view.winner else None,
         )
-        event = RunDone(execution_id=state["execution_id"], status=status, message=message, usage=view.usage)
-        self.services.tell(event)
+        usage = await self.services.record.usage(state["execution_id"])
+        self.services.tell(RunDone(execution_id=state["execution_id"], status=status, message=message, usage=usage))
         self.services.close_run(state["execution_id"])
         done: ContestUpdate = {"status": status, "message": message}
         return done if state["report"] else {**done, "messages": [answer(state, message)]}
-
-    async def route_after_near_ties(self, state: ContestState) -> list[Send] | Literal["synthesize", "pick_winner"]:
-        """To the editor first: where its report is published, nothing that is read hangs on a near tie."""
-        return "synthesize" if wants_editor(await self.services.run(state), state) else await route_to_pairs(state)
 
     async def _keep_edit(self, state: ContestState, submission: Submission, report: ResearchReport) -> str:
         """The id of the submission with a person's report."""
@@ -144,7 +142,6 @@ class ClosingNodes:
         run, keys = await self.services.run(view.state), pairwise_keys(view.comparisons)
         run.board.set_pairwise(run.execution_id, keys)
         await self.services.record.set_pairwise(run.execution_id, keys)
-        await run.keep_calls([each.usage for each in view.comparisons if each.usage])
         return keys
 
     async def _doubtful(
@@ -274,11 +271,6 @@ async def _summary_of(services: Services, view: ContestView) -> ExecutionSummary
         best_score=view.winner.score if view.winner else None,
         total_execution_time_seconds=max(0.001, view.seconds),
     )
-
-
-async def route_after_choice(state: ContestState) -> list[Send] | Literal["pick_winner"]:
-    """A team's report is published after all: which one is decided now."""
-    return "pick_winner" if ContestView(state).editing.published else await route_to_pairs(state)
 
 
 async def route_after_pick(state: ContestState) -> Literal["approve_report", "publish", "finish_run"]:

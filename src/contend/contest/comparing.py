@@ -19,7 +19,6 @@ from contend.errors import BudgetExhausted
 from contend.estimate import MOST_COMPARED
 from contend.langgraph_compat import cause
 from contend.models.evaluation import Criterion, PairwiseReply, Submission
-from contend.models.options import ResolvedOptions
 from contend.models.research import CitedSentence, Draft
 from contend.prompts.judging import ComparePrompt
 from contend.prompts.research import ShownPassage, SourceDocument
@@ -51,8 +50,15 @@ class ComparingNodes:
     join: str = "pick_winner"
 
     async def find_near_ties(self, state: ContestState) -> ContestUpdate:
-        """The teams whose scores are too near to each other to decide who wins; none where no model can compare."""
-        return {"near_ties": near_ties(ContestView(state), (await self.services.run(state)).options)}
+        """The teams within `near_tie` of the best score of those that may win; [] if that is only one.
+
+        Nobody is compared without a language model as judge, or after a budget has ended.
+        """
+        view, evaluator = ContestView(state), (await self.services.run(state)).options.evaluator
+        scores = {each.team_id: each.score for each in view.in_the_running if each.may_win and each.score is not None}
+        least = max(scores.values(), default=0.0) - evaluator.near_tie - 1e-9
+        near = [team for team, score in scores.items() if score >= least]
+        return {"near_ties": near[:MOST_COMPARED] if len(near) > 1 and not view.ended_budgets else []}
 
     async def compare(self, task: CompareTask) -> dict[str, Any]:
         """Ask which of two submissions is better, shown in this order.
@@ -72,7 +78,8 @@ class ComparingNodes:
         )
         scope = run.scope("evaluator", step=f"{task['first']}>{task['second']}")
         answer = await run.model("evaluator").structured(prompt, PairwiseReply, scope=scope)
-        return self._update(task, choice=answer.value.choice, usage=answer.usage)
+        await run.keep_calls([answer.usage])
+        return self._update(task, choice=answer.value.choice)
 
     async def not_compared(self, task: CompareTask, error: NodeError) -> Command[Any]:
         """A comparison that fails decides nothing."""
@@ -99,19 +106,6 @@ def compare_tasks(state: ContestState, documents: Mapping[str, str]) -> list[Com
         )
         for first, second in permutations(documents)
     ]
-
-
-def near_ties(view: ContestView, options: ResolvedOptions) -> list[str]:
-    """The ids of the teams within `near_tie` of the best score of those that may win; [] if that is only one.
-
-    Nobody is compared without a language model as judge, or after a budget has ended.
-    """
-    if view.ended_budgets:
-        return []
-    scores = {each.team_id: each.score for each in view.in_the_running if each.may_win and each.score is not None}
-    least = max(scores.values(), default=0.0) - options.evaluator.near_tie - 1e-9
-    near = [team for team, score in scores.items() if score >= least]
-    return near[:MOST_COMPARED] if len(near) > 1 else []
 
 
 def pairwise_keys(comparisons: Sequence[Comparison]) -> dict[str, float]:

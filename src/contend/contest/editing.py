@@ -11,7 +11,7 @@ from langgraph.errors import NodeError
 from langgraph.types import Command, Send
 
 from contend.checks.injection import certain_signals
-from contend.contest.comparing import compare_tasks
+from contend.contest.comparing import compare_tasks, route_to_pairs
 from contend.contest.state import Comparison, ContestState, ContestUpdate, ContestView, Editing, TeamOutcome
 from contend.errors import BudgetExhausted, ContendError
 from contend.langgraph_compat import known_cause
@@ -28,7 +28,6 @@ from contend.research.drafts import draft_of, faults_of
 from contend.research.evidence import MOST_OF_WHOLE
 from contend.research.full import draft_text, length_values
 from contend.research.planted import PlantedFilter, without_planted
-from contend.run_context import RunContext
 from contend.services import Services
 from contend.sources.throttle import canonical_url
 from contend.stores.documents import passage_id
@@ -62,6 +61,16 @@ class EditingNodes:
 
     services: Services
 
+    async def route_after_near_ties(self, state: ContestState) -> list[Send] | Literal["synthesize", "pick_winner"]:
+        """To the editor first: where its report is published, nothing that is read hangs on a near tie.
+
+        Where there is something to merge, and a model that can: one that reads whole passages, with budget left.
+        """
+        run, view = await self.services.run(state), ContestView(state)
+        able = run.options.synthesis and not run.profile("writer").compact and len(view.mergeable) >= _FEWEST
+        affords = not view.ended_budgets and run.ledger.share_left() >= run.options.judgment.budget_reserve
+        return "synthesize" if able and affords else await route_to_pairs(state)
+
     async def synthesize(self, state: ContestState) -> ContestUpdate:
         """One report of the best parts of all, from the passages that they rest on."""
         run = await self.services.run(state)
@@ -87,7 +96,8 @@ class EditingNodes:
         teams = {label: outcome.team_id for label, outcome in zip(_LABELS, outcomes, strict=False)}
         parts = {teams[part.report]: part.what for part in answer.value.taken if part.report in teams}
         document = await self.services.submissions.put(submission)
-        editing = Editing(document=document, reports=len(outcomes), taken=parts, calls=[answer.usage])
+        await run.keep_calls([answer.usage])
+        editing = Editing(document=document, reports=len(outcomes), taken=parts)
         return {"editing": editing.model_dump(mode="json")}
 
     async def not_merged(self, _state: ContestState, error: NodeError) -> Command[Literal["choose_report"]]:
@@ -104,10 +114,8 @@ class EditingNodes:
         score = evaluation_of([each.score for each in results], language=run.options.language).overall
         comparisons = [Comparison.model_validate(each) for each in state.get("merged_comparisons", [])]
         publish = bool(editing.document) and not is_worse(score, best, comparisons)
-        usages = [*(each.usage for each in results), *(each.usage for each in comparisons)]
-        calls = [*editing.calls, *filter(None, usages)]
-        await run.keep_calls(calls)
-        editing = editing.model_copy(update={"score": score, "published": publish, "calls": calls})
+        await run.keep_calls([each.usage for each in results if each.usage])
+        editing = editing.model_copy(update={"score": score, "published": publish})
         self.services.tell(
             ReportMerged(
                 execution_id=state["execution_id"],
@@ -139,6 +147,10 @@ class EditingNodes:
         )
         pairs = compare_tasks(state, {EDITOR: document, BEST: best})
         return [*(Send("score_merged", task) for task in tasks), *(Send("compare_merged", pair) for pair in pairs)]
+
+    async def route_after_choice(self, state: ContestState) -> list[Send] | Literal["pick_winner"]:
+        """A team's report is published after all: which one is decided now."""
+        return "pick_winner" if ContestView(state).editing.published else await route_to_pairs(state)
 
     async def _at_hand(
         self, state: ContestState, options: ResolvedOptions, submissions: Sequence[Submission], *, tokens: int
@@ -231,14 +243,6 @@ def _merge_prompt(
         for label, outcome, submission in zip(_LABELS, outcomes, submissions, strict=False)
     ]
     return MergePrompt(head=head, reports=reports, **length_values(length))
-
-
-def wants_editor(run: RunContext, state: ContestState) -> bool:
-    """Whether there is something to merge, and a model that can: one that reads whole passages, with budget left."""
-    options, view = run.options, ContestView(state)
-    if not options.synthesis or run.profile("writer").compact or view.ended_budgets:
-        return False
-    return len(view.mergeable) >= _FEWEST and run.ledger.share_left() >= options.judgment.budget_reserve
 
 
 def _submission(

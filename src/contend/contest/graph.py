@@ -19,7 +19,6 @@ from langgraph.types import Command, Send
 from contend.contest.closing import (
     ClosingNodes,
     route_after_approval,
-    route_after_choice,
     route_after_pick,
     route_after_publish,
 )
@@ -56,7 +55,7 @@ _TOLD = {
 """The options that those who follow a run are told."""
 
 EMPTY: ContestUpdate = {
-    "run_options": None, "criteria": [], "criteria_call": None, "criteria_failure": "", "outcomes": EMPTIED,
+    "run_options": None, "criteria": [], "criteria_failure": "", "outcomes": EMPTIED,
     "near_ties": [], "comparisons": EMPTIED, "pairwise": {}, "winner": None, "submission": None, "editing": None,
     "merged_scores": EMPTIED, "merged_comparisons": EMPTIED, "problem": "", "notes": [], "lessons": None,
     "status": "running", "message": "", "report": None, "summary": None, "files": [],
@@ -97,7 +96,6 @@ class OpeningNode:
         self.services.tell(event)
         return {
             "criteria": outcome.plain(),
-            "criteria_call": outcome.usage.model_dump(mode="json") if outcome.usage else None,
             "criteria_failure": outcome.failure,
         }
 
@@ -220,11 +218,11 @@ def build_contest_graph(services: Services) -> ContestGraph:
     graph.add_edge("open_run", "set_criteria")
     add_routes(graph, "set_criteria", route_to_teams, ["team"])
     graph.add_edge("team", "find_near_ties")
-    add_routes(graph, "find_near_ties", closing.route_after_near_ties, ["synthesize", "compare_pair", "pick_winner"])
+    add_routes(graph, "find_near_ties", editing.route_after_near_ties, ["synthesize", "compare_pair", "pick_winner"])
     add_routes(graph, "synthesize", editing.route_to_judges, ["score_merged", "compare_merged", "choose_report"])
     graph.add_edge("score_merged", "choose_report")
     graph.add_edge("compare_merged", "choose_report")
-    add_routes(graph, "choose_report", route_after_choice, ["compare_pair", "pick_winner"])
+    add_routes(graph, "choose_report", editing.route_after_choice, ["compare_pair", "pick_winner"])
     graph.add_edge("compare_pair", "pick_winner")
     add_routes(graph, "pick_winner", route_after_pick, ["approve_report", "publish", "finish_run"])
     add_routes(graph, "approve_report", route_after_approval, ["approve_report", "publish", "finish_run"])

@@ -20,7 +20,7 @@ from contend.models.options import ResolvedOptions, TeamConfig
 from contend.models.playbook import CurationResult
 from contend.models.record import Record
 from contend.models.round import ExitReason, Round, RoundRow, RoundStatusRow
-from contend.models.task import CallUsage, RunUsage, TeamStage, TeamStatus
+from contend.models.task import CallUsage, TeamStage, TeamStatus
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.rounds import lean
@@ -63,19 +63,17 @@ class PartNodes:
         delivers = isinstance(why, BudgetExhausted) and rounds
         status = running.to("completed") if delivers else running.to(stage, error_message=message)
         await self._keep_reason(run, status, reason, message)
-        spent = await self._spent(run, team.team_id)
-        outcome = TeamOutcome(team=team, status=status, rounds=rounds, exit_reason=reason, spent=spent)
+        await self._keep_calls(run, team.team_id)
+        outcome = TeamOutcome(team=team, status=status, rounds=rounds, exit_reason=reason)
         # A failed node's edges are not followed: without this, teams that all fail would end the graph silently.
         return Command(update=dict(await self._close(run, outcome)), goto="find_near_ties")
 
-    async def _spent(self, run: RunContext, team_id: str) -> RunUsage:
-        """What its calls cost. They are recorded: in a run that goes on, a forfeit is told again by another process."""
-        calls = run.ledger.calls_of(team_id)
-        for number, of_round in calls.items():
+    async def _keep_calls(self, run: RunContext, team_id: str) -> None:
+        """What its calls cost, on record: those of the round that it did not finish, too."""
+        for number, of_round in run.ledger.calls_of(team_id).items():
             await self.services.record.save_usage(run.execution_id, team_id, number, of_round)
         # A call that teams share was told to the first alone, and this may be that one.
         await self.services.record.save_usage(run.execution_id, "", 0, run.ledger.calls_of("").get(0, []))
-        return RunUsage.of([call for of_round in calls.values() for call in of_round])
 
     async def _keep_reason(self, run: RunContext, status: TeamStatus, reason: ExitReason, why: str) -> None:
         """Why a team ended within a round stands with that round; what was decided after the one before stays."""

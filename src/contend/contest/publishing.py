@@ -10,6 +10,7 @@ from contend.models.evaluation import Submission
 from contend.models.options import ResolvedOptions
 from contend.models.record import Language
 from contend.models.research import ResearchReport
+from contend.models.task import RunUsage
 from contend.report import (
     EVIDENCE_FILE,
     PublishedLine,
@@ -74,6 +75,7 @@ def head_of(
     lines: Sequence[PublishedLine],
     doubtful: Sequence[DoubtfulLine],
     left_out: list[str],
+    usage: RunUsage,
 ) -> ReportHead:
     """What kind of run made the report. `left_out`: lines on documents that were not searched."""
     state, winner, words, language = view.state, view.winner, WORDS[options.language], options.language
@@ -94,7 +96,7 @@ def head_of(
         warnings=state["warnings"],
         models=dict(options.models),
         recorded=options.recorded,
-        usage=view.usage,
+        usage=usage,
         seconds=view.seconds,
         notes=[
             *([] if winner.may_win else [words.quotes_only]),

@@ -13,7 +13,7 @@ from contend.errors import Limit
 from contend.models.options import RunOptions, TeamConfig
 from contend.models.record import Identifier, Record, Score
 from contend.models.round import ExitReason, LeaderboardEntry, Round, best_round, ranked
-from contend.models.task import CallUsage, RunStatus, RunUsage, TeamStatus
+from contend.models.task import RunStatus, TeamStatus
 from contend.registry import team_kind
 from contend.research.state import AskedTheme, Chat
 
@@ -73,8 +73,6 @@ class ContestState(ContestInput, ContestOutput, total=False):
     """Which of them one team goes without."""
     criteria: list[dict[str, Any]]
     """For judges alone."""
-    criteria_call: dict[str, Any] | None
-    """What they cost."""
     criteria_failure: str
     """Why there are none where there should be."""
     outcomes: Annotated[list[dict[str, Any]], operator.add]
@@ -119,8 +117,6 @@ class TeamOutcome(Record):
     rounds: list[Round] = Field(default_factory=list)
     exit_reason: ExitReason | None = None
     sources_off: dict[str, str] = Field(default_factory=dict)
-    spent: RunUsage | None = None
-    """What a team that forfeits had spent, its unfinished round too."""
     pairwise_key: float | None = None
 
     @property
@@ -150,10 +146,6 @@ class TeamOutcome(Record):
         return self.best.feedback if self.best else ""
 
     @property
-    def usage(self) -> RunUsage:
-        return self.spent or RunUsage.of([call for each in self.rounds for call in each.calls])
-
-    @property
     def seconds(self) -> float:
         return sum(each.seconds for each in self.rounds)
 
@@ -167,7 +159,6 @@ class Comparison(Record):
     first: Identifier
     second: Identifier
     choice: Literal["first", "second", "tie"]
-    usage: CallUsage | None = None
     failure: str = ""
     limit: Limit | None = None
 
@@ -190,7 +181,6 @@ class Editing(Record):
     published: bool | None = None
     """None: not decided yet."""
     failure: str = ""
-    calls: list[CallUsage] = Field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -249,14 +239,6 @@ class ContestView:
         """The hard budgets that ended a team or refused a comparison."""
         reasons = {*(each.exit_reason for each in self.outcomes), *(each.limit for each in self.comparisons)}
         return sorted(limit for limit in get_args(Limit) if limit in reasons)
-
-    @property
-    def usage(self) -> RunUsage:
-        """What the run's model calls cost: the teams' rounds, the comparisons at the top, and the learning."""
-        calls = [*(self.state.get("lessons") or {}).get("usage", []), self.state.get("criteria_call")]
-        of_run = [CallUsage.model_validate(call) for call in calls if call]
-        of_run += [*(each.usage for each in self.comparisons if each.usage), *self.editing.calls]
-        return sum((outcome.usage for outcome in self.outcomes), start=RunUsage.of(of_run))
 
     @property
     def seconds(self) -> float:

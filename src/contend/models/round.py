@@ -67,12 +67,16 @@ class Round(Record):
         return RunUsage.of(self.calls)
 
 
+def best_number(scores: Mapping[int, Score | None]) -> int | None:
+    """The number of the round with the best score, of equals the later; None where none is scored."""
+    scored = [(score, number) for number, score in scores.items() if score is not None]
+    return max(scored)[1] if scored else None
+
+
 def best_round(rounds: Sequence[Round]) -> Round | None:
     """The round with the best score, of equals the later; the latest where none is scored."""
-    scored = [each for each in rounds if each.score is not None]
-    if scored:
-        return max(scored, key=lambda each: (each.score or 0.0, each.round_number))
-    return rounds[-1] if rounds else None
+    best = best_number({each.round_number: each.score for each in rounds})
+    return next((each for each in rounds if each.round_number == best), rounds[-1] if rounds else None)
 
 
 class LeaderboardEntry(Record):
@@ -90,15 +94,14 @@ class LeaderboardEntry(Record):
     @classmethod
     def of(cls, team_id: str, team_name: str, scores: Mapping[int, Score | None], key: float | None) -> Self:
         """A team's line from the scores of its rounds. Of equally good rounds the later is the best."""
-        scored = {number: score for number, score in scores.items() if score is not None}
-        best = max(scored, key=lambda number: (scored[number], number), default=None)
+        best = best_number(scores)
         return cls(
             team_id=team_id,
             team_name=team_name,
-            best_score=None if best is None else scored[best],
+            best_score=None if best is None else scores[best],
             best_round=best,
             latest_round=max(scores, default=0),
-            scored_round=max(scored, default=0),
+            scored_round=max((number for number, score in scores.items() if score is not None), default=0),
             pairwise_key=key,
         )
 

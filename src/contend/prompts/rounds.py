@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from contend.models.round import LeaderboardEntry, RankingStore, RoundPromptConfig, RoundPromptContext, RoundState
+from contend.models.round import (
+    LeaderboardEntry,
+    RankingStore,
+    RoundPromptConfig,
+    RoundPromptContext,
+    RoundState,
+    best_number,
+)
 from contend.prompts.values import (
     Feedback,
     Instructions,
@@ -45,16 +52,14 @@ def finished(rounds: Sequence[RoundState], *, before: int | None = None) -> list
     return [by_number[number] for number in sorted(by_number)]
 
 
-def best_round(rounds: Sequence[RoundState]) -> int | None:
-    """The number of the best scored round, the later of equals; None where none is scored."""
-    scored = [(past.evaluation_score, past.round_number) for past in rounds if past.evaluation_score is not None]
-    return max(scored)[1] if scored else None
+def _best_of(rounds: Sequence[RoundState]) -> int | None:
+    return best_number({past.round_number: past.evaluation_score for past in rounds})
 
 
 def recent(rounds: Sequence[RoundState], limit: int) -> list[RoundState]:
     """The latest `limit` rounds; the best one takes the oldest one's place where it is older and two have room."""
     latest = list(rounds[-limit:])
-    best = best_round(rounds)
+    best = _best_of(rounds)
     if len(latest) > 1 and best is not None and best < latest[0].round_number:
         latest[0] = next(past for past in rounds if past.round_number == best)
     return latest
@@ -209,7 +214,7 @@ class Past:
         metrics. With text and feedback are shown the latest round and the best, else the one before.
         """
         numbers = [past.round_number for past in reversed(self._shown)]
-        best = best_round(self._shown)
+        best = _best_of(self._shown)
         detailed = list(dict.fromkeys([*numbers[:1], *([best] if best else []), *numbers]))[:DETAILED]
         first = [number for number in detailed if number in {numbers[0], best}]
         older = [number for number in numbers if number not in first]
@@ -245,7 +250,7 @@ class Past:
         listed = [past for past in self._shown if past in latest or Piece("round", past.round_number) in chosen]
         return HistoryPart(
             history=[self._item(past, chosen) for past in listed],
-            best_round=best_round(self.rounds),
+            best_round=_best_of(self.rounds),
             trend=ShownTrend.over(self.rounds) if Piece("trend") in chosen else None,
         )
 

@@ -25,7 +25,6 @@ from contend.models.evaluation import (
 from contend.models.options import MetricConfig, ResolvedOptions
 from contend.models.record import Language
 from contend.models.replies import FixReply
-from contend.models.task import CallUsage
 from contend.prompts.judging import CriteriaPrompt, MetricPrompt, VerdictsPrompt
 from contend.prompts.research import ShownPassage, SourceDocument
 from contend.research.draft_forms import length_of
@@ -48,7 +47,6 @@ class Criteria(NamedTuple):
     """The criteria, [] where coverage is judged by its rubric; `failure` says why none could be made."""
 
     criteria: list[Criterion]
-    usage: CallUsage | None = None
     failure: str = ""
 
     def plain(self) -> list[dict[str, Any]]:
@@ -69,10 +67,10 @@ async def make_criteria(services: Services, run: RunContext, *, theme: str) -> C
         answer = await run.model("evaluator").structured(prompt, CriteriaReply, scope=run.scope("evaluator"))
     except ModelError as error:
         return Criteria([], failure=str(error))
-    await services.record.save_usage(run.execution_id, "", 0, [answer.usage])
+    await run.keep_calls([answer.usage])
     every = sum(each.weight for each in answer.value.criteria)
     texts = [(clean(each.text, single_line=True).strip(), each.weight / every) for each in answer.value.criteria]
-    return Criteria([Criterion(text=text, weight=weight) for text, weight in texts if text], usage=answer.usage)
+    return Criteria([Criterion(text=text, weight=weight) for text, weight in texts if text])
 
 
 def judged_by_criteria(services: Services, metric: MetricConfig, options: ResolvedOptions) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from langgraph.errors import NodeError
 from langgraph.types import Command
 
+from contend.checks import check_validity, passage_text
 from contend.errors import ContendError, MetricError
 from contend.langgraph_compat import cause
 from contend.models.evaluation import (
@@ -23,12 +24,13 @@ from contend.models.evaluation import (
 from contend.models.options import MetricConfig, ResolvedOptions
 from contend.models.record import Language
 from contend.registry import FunctionFailed, call_function
+from contend.research.ask import with_texts
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.judge_view import names_something, refusal, uncovered_points
 from contend.team.judging import judge_by_model, judge_together, judged_by_criteria, reads_whole_reports
 from contend.team.state import MetricTask
-from contend.team.support import checked_validity, citation_support, citations_of, support_of
+from contend.team.support import citation_support, citations_of, support_of
 from contend.text import WORDS, clean, shorten, shown_score
 
 _SHOWN_CHARACTERS = 160
@@ -45,9 +47,13 @@ CodeMetric = Callable[[Services, MetricTask, MetricConfig, Submission], Awaitabl
 async def citation_validity(
     services: Services, task: MetricTask, config: MetricConfig, submission: Submission
 ) -> MetricResult:
-    """The share of citations whose source was retrieved; 0.0 where nothing is cited."""
+    """The share of citations whose source was retrieved; 0.0 where nothing is cited.
+
+    An address that stands in a passage is no citation.
+    """
     words = WORDS[(await services.run(task)).options.language].feedback
-    validity = await checked_validity(services, submission)
+    texts = [passage_text(passage).whole for passage in await with_texts(services, submission.passages)]
+    validity = check_validity(submission.report, {result.url for result in submission.results}, texts=texts)
     total = validity.total + len(submission.missing)
     if not total:
         return _result(config, 0.0, words.uncited)

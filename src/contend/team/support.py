@@ -10,9 +10,7 @@ from contend.checks import (
     ClaimCheck,
     DraftClaim,
     PassageText,
-    Validity,
     check_claim,
-    check_validity,
     claims_of,
     passage_text,
 )
@@ -150,12 +148,6 @@ async def citations_of(services: Services, task: MetricTask, submission: Submiss
 def keep_verdicts(run: RunContext, claims: Sequence[CheckedClaim], verdicts: Sequence[CitationVerdict]) -> None:
     """Remember a model's word for the rest of the run; a number that was not asked about says nothing."""
     run.verdicts.update({claims[each.number - 1].key: each.word() for each in verdicts if each.number <= len(claims)})
-
-
-async def checked_validity(services: Services, submission: Submission) -> Validity:
-    """Whether what the submission cites was retrieved; an address that stands in a passage is no citation."""
-    texts = [passage_text(passage).whole for passage in await with_texts(services, submission.passages)]
-    return check_validity(submission.report, {result.url for result in submission.results}, texts=texts)
 
 
 async def claims_by_text(services: Services, submission: Submission) -> dict[str, CheckedClaim]:
