@@ -228,3 +228,10 @@ def test_each_event_is_one_line_without_control_characters(language: str) -> Non
         line = line_of(event)
         assert line.isprintable()
         assert line[2] == line[5] == ":"
+
+
+def test_of_a_long_question_the_line_of_a_runs_start_shows_the_beginning() -> None:
+    started = events("en")[0].model_copy(update={"theme": "Why do bridges hum in the wind? " * 200})
+
+    assert len(line_of(started)) < 300
+    assert "Why do bridges hum" in line_of(started)

@@ -17,6 +17,7 @@ from contend.models import events
 from contend.models.events import AnyEvent, Detail, RoundEvent, ShownEvent, TeamEvent
 from contend.models.round import LeaderboardEntry
 from contend.models.task import RunUsage, TeamStage
+from contend.text import shorten
 
 
 @dataclass
@@ -157,6 +158,8 @@ _AROUND_ROWS = 11
 
 _MOST_OFF = 3
 _THEME_LINES = 2
+_THEME_CHARACTERS = 160
+"""Of a question in a line of the log."""
 _MARGINS = 3
 _WIDEST = 110
 _REDRAWS_PER_SECOND = 8
@@ -343,10 +346,11 @@ def _first_few(files: list[str]) -> str:
 def _start_text(event: events.RunStarted) -> str:
     sources_off = event.sources_off.items()
     off = "".join("; " + tr("{source} is off ({reason})", source=name, reason=why) for name, why in sources_off)
+    theme = shorten(event.theme, _THEME_CHARACTERS)
     if not event.models:
-        return f"{tr(ui.NO_MODEL)}{off}: {event.theme}"
+        return f"{tr(ui.NO_MODEL)}{off}: {theme}"
     what = tr("{teams} on {sources}", teams=ui.counted(len(event.teams), "team"), sources=", ".join(event.sources))
-    return f"{what}{off}: {event.theme}"
+    return f"{what}{off}: {theme}"
 
 
 def _unsupported_text(event: events.RoundScored) -> str:
