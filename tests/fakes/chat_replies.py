@@ -153,6 +153,7 @@ def _report(asked: Asked) -> dict[str, Any]:
     return {
         "sources_by_name": False,
         "own_headings": False,
+        "opening_heading": "",
         "summary": [body[0]],
         "findings": body[:4],
         "sections": [
@@ -434,7 +435,7 @@ _REPLIES = {
     "MergeReply": _merge,
     "SectionDraftReply": _section,
     "SummaryReply": lambda asked: {
-        name: _report(asked)[name] for name in ("sources_by_name", "own_headings", "summary", "findings", "limits")
+        name: each for name, each in _report(asked).items() if name not in {"sections", "lessons"}
     },
     "CriteriaReply": _criteria,
     "VerdictsReply": _verdicts,

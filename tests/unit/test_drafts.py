@@ -165,6 +165,13 @@ def test_the_length_of_a_draft_is_that_of_what_is_printed_with_marks_as_words_bu
     ]  # fmt: skip
 
 
+def test_the_heading_of_an_opening_is_seen_by_who_revises_the_draft_and_counts_as_its_words() -> None:
+    headed = draft().model_copy(update={"own_headings": True, "opening_heading": "1. What to do"})
+
+    assert "Heading above summary and findings: 1. What to do\n" in shown_draft(headed, {})
+    assert length_of(headed)["draft_words"] == length_of(draft())["draft_words"] + 4
+
+
 def test_the_names_of_sources_count_as_the_words_that_they_are_and_many_as_the_words_that_count_them() -> None:
     named = draft().model_copy(update={"sources_by_name": True})
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from contend.checks import check_validity
 from contend.models.record import Language
 from contend.models.research import ResearchReport, SearchResult
-from contend.report import head_markdown, published_markdown, read_references, with_shown_marks
+from contend.report import head_markdown, published_markdown, read_draft, read_references, with_shown_marks
 from contend.report.plain import NUMBERS_ALONE, source_names
 from contend.scoring import submission_of
 from fakes.reports import finished, run_head
@@ -124,6 +124,17 @@ def test_a_report_whose_reader_says_how_it_is_laid_out_has_the_headings_of_its_s
     assert "It costs 240 [1][2]." in read.body
     assert "Scout" not in read.text
     assert len(read.entries) == len(report.sources)
+
+
+def test_an_opening_that_is_a_part_of_its_own_has_that_parts_heading() -> None:
+    parts = {"own_headings": True, "opening_heading": "1. What to do", "detailed_analysis": "### 2. Room\n\nOdd [4]."}
+    report = named_report().model_copy(update=parts)
+
+    shown = published(report)
+
+    assert f"# {report.theme}\n\n## 1. What to do\n\n{report.executive_summary[:20]}" in shown
+    assert [section.heading for section in read_draft(shown).draft.sections] == ["1. What to do", "2. Room"]
+    assert "1. What to do" not in published(report.model_copy(update={"own_headings": False}))
 
 
 def test_marks_show_numbers_unless_the_reports_readers_want_names() -> None:

@@ -218,12 +218,13 @@ Limits = Annotated[Statements, Field(max_length=10)]
 
 
 class PrintedReply(Reply):
-    """What begins with how the report is printed: its sources by their files' names, no headings but its sections'."""
+    """What begins with how the report is printed, as `ResearchReport` has it."""
 
     sources_by_name: bool
     own_headings: bool
+    opening_heading: str = Field(max_length=160)
 
-    unsaid: ClassVar[dict[str, object]] = {"sources_by_name": False, "own_headings": False}
+    unsaid: ClassVar[dict[str, object]] = {"sources_by_name": False, "own_headings": False, "opening_heading": ""}
     """What recordings of earlier releases mean that leave it out."""
 
     @model_validator(mode="before")

@@ -224,7 +224,7 @@ class Draft(Record):
 
     `withheld`: the addresses of sources that speak to AI systems, and whose orders a sentence repeated that was left
     out; "" for one that no source orders. `declined`: the fixes that this round's revisions did not follow, and why.
-    `sources_by_name`, `own_headings`: as in `ResearchReport`.
+    `sources_by_name`, `own_headings`, `opening_heading`: as in `ResearchReport`.
     """
 
     title: str = ""
@@ -237,6 +237,7 @@ class Draft(Record):
     declined: list[str] = Field(default_factory=list)
     sources_by_name: bool = False
     own_headings: bool = False
+    opening_heading: str = ""
 
     def placed(self) -> list[PlacedSentence]:
         """Every sentence, item and row in reading order, with its place."""
@@ -296,7 +297,8 @@ class ResearchReport(Record):
     """The report. `[n]` in its texts is entry n of `sources`. A right answer may be one short sentence.
 
     `sources_by_name`: whether readers see the files' names of local documents in the marks; `own_headings`: whether the
-    report has no headings but those of its sections, because its reader says how it is to be laid out.
+    report has no headings but those of its sections, because its reader says how it is to be laid out, and
+    `opening_heading` above summary and findings, where it has one.
     """
 
     theme: Theme
@@ -307,6 +309,7 @@ class ResearchReport(Record):
     sources: list[SearchResult] = Field(default_factory=list)
     sources_by_name: bool = False
     own_headings: bool = False
+    opening_heading: str = ""
     generated_at: UtcDatetime = Field(default_factory=utc_now)
 
     def cited_count(self) -> int:
@@ -331,6 +334,7 @@ class ResearchReport(Record):
         findings = "\n".join(f"{number}. {finding}" for number, finding in enumerate(self.key_findings, start=1))
         parts = [f"# {self.theme}"]
         if self.own_headings:
+            parts += [f"## {self.opening_heading}"] if self.opening_heading else []
             findings = findings if self.key_findings[1:] else self.key_findings[0]
             parts += [self.executive_summary, findings, _SECTION_HEADING.sub("## ", self.detailed_analysis)]
         else:

@@ -164,6 +164,7 @@ def build_report(
         sources=[citations.sources[url] for url in dict.fromkeys([*citations.numbers, *citations.sources])],
         sources_by_name=draft.sources_by_name,
         own_headings=draft.own_headings,
+        opening_heading=plain_title(draft.opening_heading),
         generated_at=generated_at or utc_now(),
     )
 

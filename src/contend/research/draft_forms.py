@@ -37,7 +37,9 @@ def shown_draft(
     """
     lines = [f"Title: {draft.title}"] if draft.title else []
     lines += ["Sources: printed by the names of their files"] if draft.sources_by_name else []
-    lines += ["Headings: those of the sections alone are printed"] if draft.own_headings else []
+    if draft.own_headings:
+        lines.append("Headings: those of the sections alone are printed")
+        lines += [f"Heading above summary and findings: {draft.opening_heading}"] if draft.opening_heading else []
     heading = ""
     for at in draft.placed():
         if only_sections and not at.section:
@@ -67,7 +69,7 @@ class DraftLength(TypedDict):
 
 def length_of(draft: Draft) -> DraftLength:
     """How long a draft is."""
-    texts: dict[str, list[str]] = {"summary": [], "findings": []}
+    texts: dict[str, list[str]] = {"summary": [draft.opening_heading], "findings": []}
     for number, section in enumerate(draft.sections, start=1):
         tables = [block for block in section.blocks if isinstance(block, Table)]
         texts[f"section {number}"] = [section.heading, *(word for table in tables for word in _words_of(table, draft))]

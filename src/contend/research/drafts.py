@@ -9,6 +9,7 @@ from contend.models.replies import (
     KeptReply,
     ListOf,
     ParagraphOf,
+    PrintedReply,
     Reply,
     ReportReply,
     RevisedSection,
@@ -87,7 +88,7 @@ def _around(reply: ReportReply | SummaryReply, offered: Sequence[Passage]) -> di
     """All but the sections, and how it is printed."""
     ids = [passage.id for passage in offered]
     parts = {name: _sentences(getattr(reply, name), ids) for name in ("summary", "findings", "limits")}
-    return {**parts, "sources_by_name": reply.sources_by_name, "own_headings": reply.own_headings}
+    return {**parts, **{name: getattr(reply, name) for name in PrintedReply.model_fields}}
 
 
 def revised(
