@@ -6,7 +6,10 @@ its replies are, in tokens at least and at most. All else is sums.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from contend.llm import profile_of
 from contend.llm.budget import cost_usd
@@ -24,27 +27,12 @@ MOST_COMPARED = 4
 """Of more teams within a near tie, the first of the ranking are compared: each with the best costs two calls."""
 
 
-class Span(NamedTuple):
-    """Least and most."""
-
-    least: float
-    most: float
-
-    def __add__(self, other: "Span | float") -> "Span":  # type: ignore[override]  # sums, not a longer tuple
-        least, most = _both(other)
-        return Span(self.least + least, self.most + most)
-
-    def __mul__(self, times: "Span | float") -> "Span":  # type: ignore[override]  # products, not repetition
-        least, most = _both(times)
-        return Span(self.least * least, self.most * most)
-
-    @property
-    def whole(self) -> tuple[int, int]:
-        return round(self.least), round(self.most)
+Span = NDArray[np.float64]
+"""Least and most: sums and products are those of each."""
 
 
-def _both(value: Span | float) -> Span:
-    return value if isinstance(value, Span) else Span(value, value)
+def _span(least: float, most: float) -> Span:
+    return np.array([least, most])
 
 
 class RunEstimate(NamedTuple):
@@ -55,9 +43,6 @@ class RunEstimate(NamedTuple):
     usd: tuple[float, float] | None
 
 
-NONE = Span(0, 0)
-
-
 @dataclass(frozen=True)
 class _Step:
     """Calls of one kind: how many, by which model, in which shape; what prompts hold beside their frame; replies."""
@@ -66,22 +51,22 @@ class _Step:
     shape: type[Reply]
     calls: Span
     reply: Span
-    holds: Span = NONE
+    holds: Span | float = 0.0
 
 
-_FRAME = Span(600, 900)
+_FRAME = _span(600, 900)
 """A prompt's instructions, without what is filled in."""
 
-_PLAN, _REVIEW, _METRIC, _JUDGMENT = Span(400, 1200), Span(60, 600), Span(60, 250), Span(40, 150)
-_LESSONS, _CRITERIA, _CHOICE, _SCREENED = Span(100, 800), Span(300, 800), Span(80, 500), Span(20, 100)
-_VERDICTS = Span(1800, 3200)
-_RUBRICS = Span(400, 1300)
+_PLAN, _REVIEW, _METRIC, _JUDGMENT = _span(400, 1200), _span(60, 600), _span(60, 250), _span(40, 150)
+_LESSONS, _CRITERIA, _CHOICE, _SCREENED = _span(100, 800), _span(300, 800), _span(80, 500), _span(20, 100)
+_VERDICTS = _span(1800, 3200)
+_RUBRICS = _span(400, 1300)
 """The criteria and the metrics' rubrics in a judge's prompt."""
 
-_EXCERPTS = Span(100, 6500)
+_EXCERPTS = _span(100, 6500)
 """What a model is asked about that may speak to AI systems."""
 
-_PARTS = Span(2, 7)
+_PARTS = _span(2, 7)
 """The sections of a long report."""
 
 
@@ -89,9 +74,10 @@ def estimate_run(opening: Opening, models: ModelsConfig, *, corpus: int | None =
     """The range of a run; `models` tells prices, `corpus` how many tokens its own documents have, where it is known."""
     if not opening.options.models:
         return RunEstimate((0, 0), (0, 0), (0.0, 0.0))
-    calls = sum((step.calls for step in _Plan(opening, corpus).steps()), start=NONE)
+    calls = sum((step.calls for step in _Plan(opening, corpus).steps()), start=_span(0, 0))
     question = estimate_tokens(opening.theme) + estimate_tokens(opening.options.instructions)
-    tokens, usd = NONE, cast("Span | None", NONE)
+    tokens, usd = _span(0, 0), _span(0, 0)
+    is_priced = True
     for step in _Plan(opening, corpus, likely=True).steps():
         prompt = _FRAME + step.holds + schema_tokens(step.shape) + question
         tokens += step.calls * (prompt + step.reply)
@@ -99,8 +85,14 @@ def estimate_run(opening: Opening, models: ModelsConfig, *, corpus: int | None =
             cost_usd(models.prices.get(step.model), input_tokens=prompt_tokens, output_tokens=reply_tokens)
             for prompt_tokens, reply_tokens in zip(prompt, step.reply, strict=True)
         ]
-        usd = None if usd is None or None in costs else usd + step.calls * Span(*(cost or 0.0 for cost in costs))
-    return RunEstimate(calls.whole, tokens.whole, usd and (usd.least, usd.most))
+        is_priced = is_priced and None not in costs
+        usd += step.calls * [cost or 0.0 for cost in costs]
+    return RunEstimate(_whole(calls), _whole(tokens), (float(usd[0]), float(usd[1])) if is_priced else None)
+
+
+def _whole(span: Span) -> tuple[int, int]:
+    least, most = span
+    return round(least), round(most)
 
 
 class _Plan:
@@ -115,13 +107,13 @@ class _Plan:
         self._options = options = opening.options
         self._corpus = corpus if options.sources == ["local"] else None
         words = LENGTH_WORDS[options.length]
-        self._draft = Span(1.4 * words, 2.2 * words)
+        self._draft = _span(1.4 * words, 2.2 * words)
         """A draft as it is shown."""
-        self._written = Span(2.0 * words, 3.0 * words)
+        self._written = _span(2.0 * words, 3.0 * words)
         """A draft as its writer replies it."""
         # Judges of a first report nearly always find what is worth another round.
         least = (options.min_rounds + 2 * options.max_rounds) / 3 if likely else options.min_rounds
-        self._rounds = Span(least, options.max_rounds)
+        self._rounds = _span(least, options.max_rounds)
 
     def steps(self) -> Iterator[_Step]:
         options, teams = self._options, self._opening.teams
@@ -129,14 +121,14 @@ class _Plan:
         for team in teams:
             yield from self._of_team(team)
         if self._judged_together:
-            yield _Step(evaluator, judging.CriteriaReply, Span(1, 1), _CRITERIA)
+            yield _Step(evaluator, judging.CriteriaReply, _span(1, 1), _CRITERIA)
         if options.synthesis and len(teams) > 1 and not self._compact(options.models["writer"]):
             yield from self._editing(len(teams))
         pairs = min(MOST_COMPARED, len(teams))
-        yield self._pair(Span(0, min(2 if self._likely else 6, 2 * (pairs - 1))))
+        yield self._pair(_span(0, min(2 if self._likely else 6, 2 * (pairs - 1))))
         if options.learn:
-            yield _Step(options.models["reflector"], ReflectionReply, Span(1, 1), _LESSONS, self._draft)
-            yield _Step(options.models["curator"], CurationReply, Span(1, 2), _LESSONS)
+            yield _Step(options.models["reflector"], ReflectionReply, _span(1, 1), _LESSONS, self._draft)
+            yield _Step(options.models["curator"], CurationReply, _span(1, 2), _LESSONS)
 
     def _of_team(self, team: TeamConfig) -> Iterator[_Step]:
         """Rounds: a plan, a choice, drafts, reviews of all but the last, metrics, the round judge between them."""
@@ -145,23 +137,23 @@ class _Plan:
             return team.models.get(role, self._options.models[role])
 
         rounds, loops = self._rounds, team.max_iterations or self._options.max_iterations
-        judge, decisions = self._options.models["judge"], Span(0, rounds.most)
+        judge, decisions = self._options.models["judge"], _span(0, rounds[1])
         if team.kind == "graph":  # what its own calls cost, nobody can say before
             yield from self._scoring(rounds)
             yield _Step(judge, judging.JudgmentReply, decisions, _JUDGMENT, self._draft)
             return
-        writer, reviewer, brief = model("writer"), model("reviewer"), Span(0, 500)
+        writer, reviewer, brief = model("writer"), model("reviewer"), _span(0, 500)
         compact, at_work = self._compact(writer), self._at_work(writer)
         if compact:
-            brief = Span(0, self._options.round_prompt.estimated_prompt_tokens)
+            brief = _span(0, self._options.round_prompt.estimated_prompt_tokens)
             yield _Step(model("supervisor"), replies.PlanReply, rounds, _PLAN, brief)
-            yield _Step(writer, replies.DraftReply, rounds * Span(1, loops), Span(200, 1200), at_work + brief)
+            yield _Step(writer, replies.DraftReply, rounds * _span(1, loops), _span(200, 1200), at_work + brief)
         else:
-            plans = Span(1, 1) if self._read_whole(writer) else rounds
+            plans = _span(1, 1) if self._read_whole(writer) else rounds
             yield _Step(model("supervisor"), replies.ResearchPlanReply, plans, _PLAN, self._catalogue)
             yield from self._choosing(writer, reviewer)
             yield from self._writing(writer, loops)
-        reviews = rounds * Span(min(1, loops - 1), loops - 1)
+        reviews = rounds * _span(min(1, loops - 1), loops - 1)
         review = replies.ReviewReply if compact else replies.FixesReply
         yield _Step(reviewer, review, reviews, _REVIEW, at_work + self._draft)
         yield from self._scoring(rounds)
@@ -171,26 +163,26 @@ class _Plan:
         """One look at what may speak to AI systems; a choice among passages, where they are more than calls hold."""
         profile = profile_of(writer, self._options)
         share = 1 / len(self._opening.teams) if self._likely else 1
-        yield _Step(reviewer, replies.InjectionReply, Span(0, share), _SCREENED, _EXCERPTS)
+        yield _Step(reviewer, replies.InjectionReply, _span(0, share), _SCREENED, _EXCERPTS)
         if self._corpus is None:
-            passages = Span(profile.chosen_tokens, profile.offered_tokens)
-            yield _Step(writer, replies.ChoiceReply, Span(0, 2 * self._rounds.most), _CHOICE, passages)
+            passages = _span(profile.chosen_tokens, profile.offered_tokens)
+            yield _Step(writer, replies.ChoiceReply, _span(0, 2 * self._rounds[1]), _CHOICE, passages)
         elif self._corpus > profile.chosen_tokens and not self._written_from_all(writer):
             tokens = min(self._corpus, profile.offered_tokens)
-            calls = Span(1, 1 if self._read_whole(writer) else 2 * self._rounds.most)
-            yield _Step(writer, replies.ChoiceReply, calls, _CHOICE, Span(0.9, 1.1) * tokens)
+            calls = _span(1, 1 if self._read_whole(writer) else 2 * self._rounds[1])
+            yield _Step(writer, replies.ChoiceReply, calls, _CHOICE, _span(0.9, 1.1) * tokens)
 
     def _writing(self, writer: str, loops: int) -> Iterator[_Step]:
         at_work, rounds = self._at_work(writer), self._rounds
-        revisions = Span(rounds.least - 1, rounds.most * loops - 1)
-        yield _Step(writer, replies.RevisionReply, revisions, self._written, at_work + self._draft + Span(0, 1500))
+        revisions = _span(rounds[0] - 1, rounds[1] * loops - 1)
+        yield _Step(writer, replies.RevisionReply, revisions, self._written, at_work + self._draft + _span(0, 1500))
         if self._options.length != "long":
-            first = Span(0.9, 1.1) * (self._corpus or 0) if self._written_from_all(writer) else at_work
-            yield _Step(writer, replies.ReportReply, Span(1, 1), self._written, first)
+            first = _span(0.9, 1.1) * (self._corpus or 0) if self._written_from_all(writer) else at_work
+            yield _Step(writer, replies.ReportReply, _span(1, 1), self._written, first)
             return
-        part = Span(self._written.least / _PARTS.least, self._written.most / _PARTS.most)
+        part = self._written / _PARTS
         yield _Step(writer, replies.SectionDraftReply, _PARTS, part, at_work)
-        yield _Step(writer, replies.SummaryReply, Span(1, 1), Span(100, 1000), at_work + self._draft)
+        yield _Step(writer, replies.SummaryReply, _span(1, 1), _span(100, 1000), at_work + self._draft)
 
     def _scoring(self, times: Span) -> Iterator[_Step]:
         """One call where a judge reads whole reports; else one for each metric by model, and one on citations."""
@@ -200,43 +192,43 @@ class _Plan:
         by_model = [metric for metric in options.evaluator.metrics if metric.kind == "model"]
         together = [each for each in by_model if each.model is None and self._judged_together]
         if together:
-            with_repairs = calls * Span(1, 1.2)
+            with_repairs = calls * _span(1, 1.2)
             yield _Step(judge, judging.VerdictsReply, with_repairs, _VERDICTS, at_work + self._draft + _RUBRICS)
         for metric in by_model:
             if metric not in together:
-                yield _Step(metric.model or judge, judging.MetricReply, calls, _METRIC, self._draft + Span(0, 500))
+                yield _Step(metric.model or judge, judging.MetricReply, calls, _METRIC, self._draft + _span(0, 500))
         if not together:
-            yield _Step(judge, judging.CitationReply, Span(0, times.most), _METRIC, at_work)
+            yield _Step(judge, judging.CitationReply, _span(0, times[1]), _METRIC, at_work)
 
     def _editing(self, reports: int) -> Iterator[_Step]:
         """The merged report: written, judged as any other, and set beside the best one in both orders."""
         writer = self._options.models["writer"]
-        passages = Span(0.9, 1.1) * (self._corpus or 0) if self._read_whole(writer) else self._at_work(writer)
+        passages = _span(0.9, 1.1) * (self._corpus or 0) if self._read_whole(writer) else self._at_work(writer)
         holds = passages + self._draft * min(reports, 26)
-        merger = Span(float(self._likely), 1)
+        merger = _span(float(self._likely), 1)
         yield _Step(writer, replies.MergeReply, merger, self._written, holds)
         yield from self._scoring(merger)
         yield self._pair(merger * 2)
 
     def _pair(self, calls: Span) -> _Step:
         judge = self._options.models["evaluator"]
-        least, most = Span(0.1, 0.9) * self._at_work(judge)
-        passages = Span(least, min(most, profile_of(judge, self._options).disputed_tokens))
+        least, most = _span(0.1, 0.9) * self._at_work(judge)
+        passages = _span(least, min(most, profile_of(judge, self._options).disputed_tokens))
         return _Step(judge, judging.PairwiseReply, calls, _JUDGMENT, self._draft * 2 + passages)
 
     def _at_work(self, model: str) -> Span:
         """Passages of a call: all there are, where they fit."""
         most = profile_of(model, self._options).chosen_tokens
         if self._corpus is None:
-            return Span(most / 8, most)
+            return _span(most / 8, most)
         if self._corpus <= most:
-            return Span(0.9, 1.2) * self._corpus
+            return _span(0.9, 1.2) * self._corpus
         # What a draft cites stays at hand: few cite as much as half of what was read whole.
-        return Span(most / 2, max(most, self._corpus / 2) if self._read_whole(model) else most)
+        return _span(most / 2, max(most, self._corpus / 2) if self._read_whole(model) else most)
 
     @property
     def _catalogue(self) -> Span:
-        return Span(50, 3000) if self._corpus is None else Span(0.03, 0.1) * min(self._corpus, 30_000)
+        return _span(50, 3000) if self._corpus is None else _span(0.03, 0.1) * min(self._corpus, 30_000)
 
     def _written_from_all(self, model: str) -> bool:
         """Whether the first draft is written from all documents."""

@@ -154,7 +154,7 @@ def test_the_exit_code_tells_whether_all_some_or_none_have_a_report(scene: Scene
 
 
 def test_a_line_has_options_of_its_own_which_win(scene: Scene) -> None:
-    scene.ask({"theme": THEMES[0], "id": "own", "options": {"max_calls": 1}, "instructions": "Mention bees."})
+    scene.ask({"theme": THEMES[0], "id": "own", "options": {"max_calls": 1, "instructions": "Mention bees."}})
 
     outcome = scene.end("--max-calls", "50", "--out", scene.file.with_name("own.jsonl"))
 
@@ -174,7 +174,7 @@ def test_a_line_has_options_of_its_own_which_win(scene: Scene) -> None:
         ('{"theme": "Why?", "options": {"max_rounds": 99}}', ":2: options.max_rounds = 99: "),
         ('{"theme": "Why?", "options": {"teams": ["nobody"]}}', ":2: teams"),
         ('{"theme": "Why?", "options": {"documents": ["/no/such/folder"]}}', ":2: "),
-        ('{"theme": "Why?", "options": {"instructions": "a"}, "instructions": "b"}', ":2: instructions stand there"),
+        ('{"theme": "Why?", "instructions": "b"}', ":2: unknown key 'instructions'"),
         ('{"theme": "Why?", "id": "first"}', "questions.jsonl:1 has it too"),
         ('{"theme": " "}', ":2: theme = ' '"),
     ],

@@ -3,27 +3,22 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, aclosing, asynccontextmanager, nullcontext, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from pydantic import Field
-from rich.console import Console
-from rich.live import Live
-from rich.table import Table
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from contend import app
 from contend.cli import COMMAND, input_error, tr, ui
-from contend.cli.live import Board
 from contend.cli.run import STOPPED, until_stopped
 from contend.cli.server import ResearchServer
 from contend.errors import ContendError, InputError, UnknownThread
-from contend.models.events import AnyEvent
-from contend.models.options import Instructions, RunOptions
+from contend.models.options import RunOptions
 from contend.models.record import QuestionText, Record
 from contend.models.task import checked_theme
 from contend.preflight import check_run
@@ -41,7 +36,6 @@ class Line(Record):
     theme: QuestionText
     id: str | None = Field(None, min_length=1, max_length=200)
     options: RunOptions = Field(default_factory=RunOptions)
-    instructions: Instructions | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,12 +85,8 @@ def _question(text: str, where: str, common: RunOptions) -> BatchQuestion:
     if not isinstance(values, Mapping):
         raise input_error("{where}: neither object nor text: give an object with `theme`", where=where)
     line = checked(Line, values, where)
-    own = line.options.model_dump(exclude_none=True)
-    if line.instructions is not None:
-        if "instructions" in own:
-            raise input_error("{where}: instructions stand there twice: leave out options.instructions", where=where)
-        own["instructions"] = line.instructions
-    options = checked(RunOptions, {**common.model_dump(exclude_none=True), **own}, where)
+    both = common.model_dump(exclude_none=True) | line.options.model_dump(exclude_none=True)
+    options = checked(RunOptions, both, where)
     try:
         return BatchQuestion(where, line.id, checked_theme(line.theme), options)
     except InputError as error:
@@ -141,76 +131,34 @@ def run_batch(
     """
     settings = COMMAND.settings(replay=replay)
     path = (out or file.with_name(f"{file.stem}.results.jsonl")).expanduser().absolute()
-    batch = Batch(read_questions(file, options), Results(path), settings, queued=server is not None)
+    batch = Batch(read_questions(file, options), path, settings, queued=server is not None)
     check_folder(path.parent, "--out")
     key = token or secret_text(settings.server_token)
     work = batch.run(jobs) if server is None else batch.run_on(ResearchServer(server, key))
-    with batch.view() as view:
-        at_once = view.stop if view else lambda: None
-        done = asyncio.run(until_stopped(work, on_stop=batch.stopping, at_once=at_once))
+    with batch.progress:
+        done = asyncio.run(until_stopped(work, on_stop=batch.stopping, at_once=batch.progress.stop))
     statuses = [batch.statuses.get(each.thread, "") for each in batch.questions]
     code = STOPPED if done is None else exit_code(statuses)
     batch.tell_end(code)
     return code
 
 
-@dataclass(frozen=True)
-class Results:
-    """The file of result lines, one for each thread."""
-
-    path: Path
-
-    def statuses(self) -> dict[str, str]:
-        """How the runs ended that have a line, by thread. A last line that was cut off counts as none.
-
-        Raises:
-            InputError: the file holds something else.
-        """
-        whole, _ = self._parts()
-        try:
-            lines = [json.loads(line) for line in whole.splitlines()]
-            return {str(line["thread"]): str(line["status"]) for line in lines}
-        except (ValueError, KeyError, TypeError) as error:
-            raise self._foreign() from error
-
-    def drop_cut_off(self) -> None:
-        """A line that a full disk cut off goes; its run is on record."""
-        whole, cut_off = self._parts()
-        if cut_off:
-            write_file(self.path, whole)
-
-    def add(self, result: Mapping[str, Any]) -> None:
-        """Append a line by one write."""
-        line = json.dumps(result, ensure_ascii=False)
-        with writing(self.path), self.path.open("ab", buffering=0) as file:
-            file.write(f"{line}\n".encode())
-
-    def _parts(self) -> tuple[bytes, bytes]:
-        """The whole lines, and what stands behind them."""
-        content = b""
-        with writing(self.path), suppress(FileNotFoundError):
-            content = self.path.read_bytes()
-        at = content.rfind(b"\n") + 1
-        if content[at : at + len(_BEGINNING)] != _BEGINNING[: len(content) - at]:
-            raise self._foreign()
-        return content[:at], content[at:]
-
-    def _foreign(self) -> InputError:
-        return input_error("--out {file}: it holds other lines than results: name another file", file=self.path)
-
-
 @dataclass
 class Batch:
-    """The questions, how their runs ended by thread, and the boards of those that go."""
+    """The questions, the file of their results, a line for each, and how their runs ended by thread."""
 
     questions: Sequence[BatchQuestion]
-    results: Results
+    file: Path
     settings: Settings
     queued: bool = False
     statuses: dict[str, str] = field(default_factory=dict)
-    boards: dict[BatchQuestion, Board] = field(default_factory=dict)
-    stage: str = ""
-    console: Console = field(default_factory=ui.screen)
+
+    def __post_init__(self) -> None:
+        screen = ui.screen()
+        is_hidden = COMMAND.as_json or not screen.is_terminal
+        columns = (TextColumn("{task.description}"), MofNCompleteColumn(), BarColumn(), TimeElapsedColumn())
+        self.progress = Progress(*columns, console=screen, transient=True, disable=is_hidden)
+        self._bar = self.progress.add_task("", total=len(self.questions))
 
     async def run(self, jobs: int) -> bool:
         """Run what has no result yet, at most `jobs` at a time.
@@ -220,10 +168,9 @@ class Batch:
             ContendError: a result could not be written.
         """
         try:
-            async with open_services(self.settings) as services:
-                done = self.results.statuses()
-                await _check(services, [each for each in self.questions if each.thread not in done])
-                async with self._open_questions() as questions, asyncio.TaskGroup() as group:
+            async with open_services(self.settings) as services, self._open_questions() as questions:
+                await _check(services, questions)
+                async with asyncio.TaskGroup() as group:
                     remaining = iter(questions)
                     for _ in range(jobs):
                         group.create_task(self._work(services, remaining))
@@ -249,70 +196,72 @@ class Batch:
     @asynccontextmanager
     async def _open_questions(self) -> AsyncIterator[list[BatchQuestion]]:
         """The questions without a result, which nobody else answers meanwhile."""
-        batch = f"batch-{sha256(str(self.results.path).encode()).hexdigest()[:16]}"
+        batch = f"batch-{sha256(str(self.file).encode()).hexdigest()[:16]}"
         async with lease(self.settings, batch):
-            self.results.drop_cut_off()
-            self.statuses |= self.results.statuses()
+            self.statuses |= self._results()
+            self.progress.update(self._bar, completed=len(self.statuses))
             yield [each for each in self.questions if each.thread not in self.statuses]
+
+    def _results(self) -> dict[str, str]:
+        """How the runs ended that have a line, by thread. A line that a full disk cut off goes: its run is on record.
+
+        Raises:
+            InputError: the file holds something else.
+        """
+        content = b""
+        with writing(self.file), suppress(FileNotFoundError):
+            content = self.file.read_bytes()
+        lines, newline, cut_off = content.rpartition(b"\n")
+        whole = lines + newline
+        foreign = input_error("--out {file}: it holds other lines than results: name another file", file=self.file)
+        if not _BEGINNING.startswith(cut_off[: len(_BEGINNING)]):
+            raise foreign
+        try:
+            results = [json.loads(line) for line in whole.splitlines()]
+            statuses = {str(result["thread"]): str(result["status"]) for result in results}
+        except (ValueError, KeyError, TypeError) as error:
+            raise foreign from error
+        if cut_off:
+            write_file(self.file, whole)
+        return statuses
 
     async def _work(self, services: Services, remaining: Iterator[BatchQuestion]) -> None:
         for question in remaining:
-            self.boards[question] = Board(theme=question.theme)
             try:
-                outcome = await _outcome(services, question, partial(self._show, question))
+                result = _result(await _outcome(services, question))
             except (ContendError, OSError) as error:
                 reason = ui.system_fault(error) if isinstance(error, OSError) else str(error)
-                self._end(question, {"status": "not run", "message": reason})
-                continue
-            finally:
-                del self.boards[question]
-            self._end(question, _result(outcome))
-
-    def _show(self, question: BatchQuestion, event: AnyEvent) -> None:
-        self.boards[question].apply(event)
-        if COMMAND.as_json:
-            ui.say_line(event)
+                result = {"status": "not run", "message": reason}
+            self._end(question, result)
 
     def _end(self, question: BatchQuestion, result: Mapping[str, Any]) -> None:
         status = self.statuses[question.thread] = result["status"]
+        self.progress.update(self._bar, completed=len(self.statuses))
+        line = {**question.identity, **result}
         if status in TERMINAL:
-            self.results.add({**question.identity, **result})
+            with writing(self.file), self.file.open("ab", buffering=0) as file:  # a line is one write
+                file.write(f"{json.dumps(line, ensure_ascii=False)}\n".encode())
         if COMMAND.as_json:
-            ui.say_line({"type": "result", **question.identity, **result})
+            ui.say_line({"type": "result", **line})
             return
         end = tr(ui.STATUS.get(status, "Failed"))
         best = "" if result.get("best_score") is None else f" {ui.score_text(result['best_score'])}"
         why = result.get("report") if status == "completed" else result["message"]
-        line = f"{self._progress_text()}  {question.name}: {end}{best}  {ui.plain(tr(why)) if why else ''}"
-        self.console.print(line, soft_wrap=True)
-
-    def _progress_text(self) -> str:
-        return f"{len(self.statuses)}/{len(self.questions)}"
+        why = ui.plain(tr(why)) if why else ""
+        said = f"{len(self.statuses)}/{len(self.questions)}  {question.name}: {end}{best}  {why}"
+        self.progress.console.print(said, soft_wrap=True)
 
     def stopping(self) -> None:
-        self.stage = tr("Stopping; Ctrl-C again ends at once")
-        if not self.console.is_terminal:
+        self.progress.update(self._bar, description=tr("Stopping; Ctrl-C again ends at once"))
+        if not self.progress.console.is_terminal:
             ui.note("stopping; once more ends at once")
-
-    def view(self) -> AbstractContextManager[Live | None]:
-        """On a terminal a line for each run that goes."""
-        if COMMAND.as_json or not self.console.is_terminal:
-            return nullcontext()
-        return Live(get_renderable=self._table, console=self.console, refresh_per_second=4, transient=True)
-
-    def _table(self) -> Table:
-        table = ui.plain_table(self._progress_text(), "Theme", "Best", "Now", right={"Best"})
-        for question, board in list(self.boards.items()):
-            best = next((ui.score_text(row.best) for row in board.rows() if row.rank), "–")
-            table.add_row("", question.name, best, self.stage or board.stage)
-        return table
 
     def tell_end(self, code: int) -> None:
         """How many came to which end, and where the results are."""
         statuses = list(self.statuses.values())
         completed, partial = statuses.count("completed"), statuses.count("partial")
         message = tr("{completed} of {all} completed, {partial} partial; results in {file}",
-                     completed=completed, all=len(self.questions), partial=partial, file=self.results.path)  # fmt: skip
+                     completed=completed, all=len(self.questions), partial=partial, file=self.file)  # fmt: skip
         if code == STOPPED:
             goes_on = "{reason}; the server goes on, the same command fetches the rest"
             message = tr(goes_on if self.queued else "{reason}; the same command goes on", reason=message)
@@ -338,8 +287,9 @@ async def _check(services: Services, questions: Sequence[BatchQuestion]) -> None
             raise InputError(f"{each.where}: {error}") from error
 
 
-async def _outcome(services: Services, question: BatchQuestion, on_event: app.OnEvent) -> app.RunOutcome:
+async def _outcome(services: Services, question: BatchQuestion) -> app.RunOutcome:
     """A run's end: of one that ended before, of one that goes on, or of a new one."""
+    on_event = ui.say_line if COMMAND.as_json else None
     try:
         return await app.resume(question.thread, services=services, on_event=on_event)
     except UnknownThread:

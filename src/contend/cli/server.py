@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dotenv import dotenv_values
+from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_fixed
 
 from contend.cli import COMMAND, input_error, tr, ui
 from contend.errors import ContendError, InputError
@@ -122,8 +123,19 @@ def _from_env_file() -> dict[str, str]:
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 _ANSWER_SECONDS = 60.0
-_LOOKS_IN_VAIN = 60
-"""A server that restarts is away for so many looks at most."""
+
+
+class ServerAwayError(ContendError):
+    """The server does not answer, or not as one that works."""
+
+
+_WHILE_AWAY = AsyncRetrying(
+    retry=retry_if_exception_type(ServerAwayError),
+    wait=wait_fixed(_SECONDS_BETWEEN_LOOKS),
+    stop=stop_after_attempt(60),
+    reraise=True,
+)
+"""A server that restarts is away for about a minute at most."""
 
 
 class ResearchServer:
@@ -166,23 +178,17 @@ class ResearchServer:
         Raises:
             ContendError: the server was away for more than a minute.
         """
-        remaining, taken_up, in_vain = list(questions), set[str](), 0
+        remaining, taken_up = list(questions), set[str]()
         while remaining:
-            try:
-                for each in [*remaining]:
-                    details = await self._ask("GET", f"/research/{each.thread}", each)
-                    can_resume = details["status"] == "interrupted" and not details["waiting"]
-                    if can_resume and each.thread not in taken_up:
-                        taken_up.add(each.thread)
-                        await self._ask("POST", f"/research/{each.thread}/resume", each)
-                    elif details["status"] in {"completed", "failed", "interrupted"}:
-                        remaining.remove(each)
-                        yield each, self._result(each, details)
-                in_vain = 0
-            except ServerAwayError:
-                in_vain += 1
-                if in_vain >= _LOOKS_IN_VAIN:
-                    raise
+            for each in [*remaining]:
+                details: Mapping[str, Any] = await _WHILE_AWAY(self._ask, "GET", f"/research/{each.thread}", each)
+                can_resume = details["status"] == "interrupted" and not details["waiting"]
+                if can_resume and each.thread not in taken_up:
+                    taken_up.add(each.thread)
+                    await _WHILE_AWAY(self._ask, "POST", f"/research/{each.thread}/resume", each)
+                elif details["status"] in {"completed", "failed", "interrupted"}:
+                    remaining.remove(each)
+                    yield each, self._result(each, details)
             await asyncio.sleep(_SECONDS_BETWEEN_LOOKS if remaining else 0)
 
     async def _ask(
@@ -218,10 +224,6 @@ class ResearchServer:
             "report": f"{self._url}/research/{question.thread}/report" if details["has_report"] else None,
             "usage": details["usage"],
         }
-
-
-class ServerAwayError(ContendError):
-    """The server does not answer, or not as one that works."""
 
 
 def _request(question: "BatchQuestion") -> dict[str, Any]:
