@@ -10,7 +10,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import cache
 from threading import Lock
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
@@ -32,7 +32,7 @@ from contend.models.options import RunOptions, run_options
 from contend.models.record import Record
 from contend.preflight import question_of
 from contend.services import Services
-from contend.settings import Settings, checked, load_settings, shown_defaults
+from contend.settings import checked, load_settings, shown_defaults
 from contend.settings.files import resource
 from contend.stores.checkpoints import ManagedSaver, keep_latest_run, run_of
 from contend.stores.leases import Lease, checked_thread, lease
@@ -243,57 +243,43 @@ _TURNS: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
 
 def _services(*, demo: bool = False) -> Services:
-    """Of this process, or for its runs of the demo, in the same workspace. Blocking."""
+    """Of this process, or for its runs of the demo. Blocking."""
     with _OPENING:
-        return _open_demo() if demo else _open()
+        return _opened(demo=demo)
 
 
 @cache
-def _open() -> Services:
-    return Services(load_settings(), served=True)
-
-
-@cache
-def _open_demo() -> Services:
-    live = _open()
-    try:
-        demo = Services(demo_settings(live.settings), served=True)
-    except FileNotFoundError as error:
-        raise InputError(str(error)) from error
-    demo.record = live.record  # one writer a process
-    return demo
+def _opened(*, demo: bool) -> Services:
+    if not demo:
+        return Services(load_settings(), served=True)
+    # The same workspace, in which no model and no service is asked: replies come from the demo's recording.
+    live = _opened(demo=False)
+    folders = [*live.settings.served_folders, str(resource("demo/documents"))]
+    recording = {"replay": resource("demo/recording.jsonl"), "record": None, "tavily_api_key": None}
+    services = Services(live.settings.model_copy(update={**recording, "served_folders": folders}), served=True)
+    services.record = live.record  # one writer a process
+    return services
 
 
 DEMO = {"contend": "demo"}
 """The metadata of a run that plays the recorded demo."""
 
 
-def demo_settings(settings: Settings) -> Settings:
-    """The same workspace, in which no model and no service is asked: replies come from the demo's recording.
+class Demo(NamedTuple):
+    """The question and the options under which the demo's replies were recorded."""
 
-    Raises:
-        FileNotFoundError: this install has no demo.
-    """
-    documents = str(resource("demo/documents"))
-    return settings.model_copy(
-        update={
-            "replay": resource("demo/recording.jsonl"),
-            "record": None,
-            "tavily_api_key": None,
-            "served_folders": [*settings.served_folders, documents],
-        }
-    )
+    theme: str
+    options: RunOptions
 
 
-def demo_question() -> str:
-    """Blocking. Raises: FileNotFoundError, where this install has no demo."""
-    return resource("demo/question.txt").read_text("utf-8").strip()
-
-
-def demo_options() -> RunOptions:
-    """Those under which the replies were recorded. Raises: as `demo_question`."""
-    return RunOptions(
-        documents=[str(resource("demo/documents"))],
+def recorded_demo() -> Demo | None:
+    """None where this install has no demo. Blocking."""
+    try:
+        theme, documents = resource("demo/question.txt").read_text("utf-8").strip(), resource("demo/documents")
+    except FileNotFoundError:
+        return None
+    options = RunOptions(
+        documents=[str(documents)],
         sources=["local"],
         teams=["archivist", "skeptic", "scout"],
         depth="standard",
@@ -303,14 +289,7 @@ def demo_options() -> RunOptions:
         language="en",
         dataset="demo",
     )
-
-
-def has_demo() -> bool:
-    """Whether this install has the demo's files."""
-    try:
-        return resource("demo/recording.jsonl").is_file()
-    except FileNotFoundError:
-        return False
+    return Demo(theme, options)
 
 
 async def server_services(*, demo: bool = False) -> Services:

@@ -32,7 +32,7 @@ Span = NDArray[np.float64]
 
 
 def _span(least: float, most: float) -> Span:
-    return np.array([least, most])
+    return np.array([least, most], np.float64)
 
 
 class RunEstimate(NamedTuple):

@@ -345,7 +345,7 @@ def test_status_shows_each_team_with_its_rounds_and_score(answered: Terminal) ->
     said = answered("status", "first")
 
     assert "Completed" in said.out
-    assert re.search(r"^1 +\w+ +completed +\d +\d+\.\d/100", said.out, re.MULTILINE)
+    assert re.search(r"^1 +\w+ +\d+\.\d/100 +\d +done: ", said.out, re.MULTILINE)
     shown = json.loads(answered("status", "first", "--json").out)
     assert {team["team_id"] for team in shown["teams"]} == {"archivist", "skeptic"}
 

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 from fastapi import APIRouter, Depends, Path, Query
 
 from contend import app, deletion
-from contend.agent_server import demo_options, demo_question, has_demo, server_services
+from contend.agent_server import recorded_demo, server_services
 from contend.api import models
 from contend.api.progress import progress_of
 from contend.api.requests import BUSY, PROBLEMS, UNKNOWN, WITH_BODY, LimitedRoute
@@ -48,12 +48,12 @@ async def estimate_research(request: models.ResearchRequest, live: Live) -> mode
 @researches.post("/demo", status_code=202)
 async def play_demo(live: Live) -> models.ResearchResponse:
     """Play the recorded demo: three teams over the documents of a ferry company. It needs no key and spends nothing."""
-    if not has_demo():
+    demo = await asyncio.to_thread(recorded_demo)
+    if demo is None:
         raise InputError("demo: this install has none; play it in a clone of contend, by `make demo`")
-    theme, options = await asyncio.to_thread(demo_question), demo_options()
-    await app.dry_run(theme, options=options, services=await server_services(demo=True))
+    await app.dry_run(demo.theme, options=demo.options, services=await server_services(demo=True))
     thread = str(uuid4())
-    await live.queue.run(thread, theme, input_options(options), demo=True, input={"theme": theme})
+    await live.queue.run(thread, demo.theme, input_options(demo.options), demo=True, input={"theme": demo.theme})
     return models.ResearchResponse(research_id=thread, status="started", message=QUEUED)
 
 
@@ -182,7 +182,7 @@ async def get_health(live: Live) -> models.Health:
         version=version("contend"),
         checkpointer=settings.checkpointer,
         language_model=settings.has_language_model,
-        demo=has_demo(),
+        demo=await asyncio.to_thread(recorded_demo) is not None,
         teams=[*live.services.config.teams],
         problems=problems,
     )

@@ -88,36 +88,33 @@ def _criteria(run: StoredRun) -> CriteriaMet | None:
 
 
 def _facts(a: ComparedRun, b: ComparedRun) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("", style="dim", no_wrap=True)
-    for name, side in (("A", a), ("B", b)):
-        table.add_column(f"{name}  {side.run.execution.thread_id}", overflow="ellipsis", ratio=1)
-    for name, cells in _rows(a, b):
-        table.add_row(name, *cells)
+    heads = (f"{name}  {side.run.execution.thread_id}" for name, side in (("A", a), ("B", b)))
+    table = ui.plain_table("", *heads, rows=_rows(a, b))
+    table.columns[1].ratio = table.columns[2].ratio = 1
     return table
 
 
-def _rows(a: ComparedRun, b: ComparedRun) -> Iterable[tuple[str, list[Text]]]:
+def _rows(a: ComparedRun, b: ComparedRun) -> Iterable[Sequence[ui.Cell]]:
     sides, runs = (a, b), (a.run, b.run)
     if a.run.execution.theme != b.run.execution.theme:
-        yield tr("Question"), [Text(ui.plain(run.execution.theme)) for run in runs]
-    yield tr("Status"), [Text(tr(ui.STATUS[run.status]), style=ui.STYLE[run.status]) for run in runs]
-    yield tr("Started"), [Text(f"{run.execution.created_at.astimezone():%Y-%m-%d %H:%M}") for run in runs]
-    yield tr("Model"), [Text(ui.models_text(run.execution.models)) for run in runs]
-    yield tr("Teams"), [Text(", ".join(ui.plain(team.team_name) for team in run.teams)) for run in runs]
-    yield tr("Winner"), [Text(_winner(run), style="bold") for run in runs]
+        yield tr("Question"), *(run.execution.theme for run in runs)
+    yield tr("Status"), *((tr(ui.STATUS[run.status]), ui.STYLE[run.status]) for run in runs)
+    yield tr("Started"), *(f"{run.execution.created_at.astimezone():%Y-%m-%d %H:%M}" for run in runs)
+    yield tr("Model"), *(ui.models_text(run.execution.models) for run in runs)
+    yield tr("Teams"), *(", ".join(team.team_name for team in run.teams) for run in runs)
+    yield tr("Winner"), *((_winner(run), "bold") for run in runs)
     scores = [side.scores() for side in sides]
     for team, number in sorted({*scores[0], *scores[1]}):
-        cells = [ui.score_text(each[team, number]) if (team, number) in each else "–" for each in scores]
-        yield f"{ui.plain(team)}, {tr('round {number}', number=number)}", [Text(cell) for cell in cells]
-    yield tr("Criteria met"), [Text(_criteria_text(side.criteria)) for side in sides]
-    yield tr("Used"), [Text(ui.usage_text(run.usage)) for run in runs]
-    yield tr("Sources"), [Text("–" if side.sources is None else str(len(side.sources))) for side in sides]
+        cells = (ui.score_text(each[team, number]) if (team, number) in each else "–" for each in scores)
+        yield f"{team}, {tr('round {number}', number=number)}", *cells
+    yield tr("Criteria met"), *(_criteria_text(side.criteria) for side in sides)
+    yield tr("Used"), *(ui.usage_text(run.usage) for run in runs)
+    yield tr("Sources"), *("–" if side.sources is None else str(len(side.sources)) for side in sides)
 
 
 def _winner(run: StoredRun) -> str:
     winner = next((team for team in run.teams if team.team_id == run.execution.winner_team_id), None)
-    return "–" if winner is None else f"{ui.plain(winner.team_name)}  {ui.score_text(run.execution.best_score)}"
+    return "–" if winner is None else f"{winner.team_name}  {ui.score_text(run.execution.best_score)}"
 
 
 def _criteria_text(criteria: CriteriaMet | None) -> str:

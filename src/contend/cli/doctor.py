@@ -255,12 +255,9 @@ async def _local(port: int, kind: str) -> Server | None:
 
 
 def _table(checks: Sequence[Check]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
+    table = Table.grid(padding=(0, 2))
     for name, finding in checks:
-        line = Text(ui.plain(finding.said))
+        line = Text(ui.plain(finding.said), overflow="fold")
         if finding.remedy:
             line.append(f"\n→ {ui.plain(finding.remedy)}", style="cyan")
         table.add_row(Text(finding.state, style=_STYLES[finding.state]), name, line)

@@ -17,6 +17,7 @@ from contend.models import events
 from contend.models.events import AnyEvent, Detail, RoundEvent, ShownEvent, TeamEvent
 from contend.models.round import LeaderboardEntry
 from contend.models.task import RunUsage, TeamStage
+from contend.stored_runs import StoredRun
 from contend.text import shorten
 
 
@@ -142,6 +143,22 @@ _NOW = {
 }
 
 
+def board_of(run: StoredRun) -> Board:
+    """What the record knows of a run: events tell only what comes from now on."""
+    board = Board(run.execution.theme, models=run.execution.models, usage=run.usage, stage=tr("Going on"), began=True)
+    for status in run.teams:
+        row, reason = board.team(status.team_id), run.exit_reasons.get(status.team_id)
+        row.name, row.state, row.doing = status.team_name, status.status, tr(status.status)
+        if status.error_message:
+            row.doing += f": {status.error_message}"
+        elif status.status == "running" and run.status == "interrupted":  # in a run that stopped no team runs
+            row.doing = tr("stopped")
+        elif reason is not None:
+            row.doing = tr("done: {why}", why=tr(ui.WHY_STOPPED[reason]))
+    board.rank(run.leaderboard)
+    return board
+
+
 def learned_text(event: events.Learned) -> str:
     """What changed in the playbook, and the lessons that were added or reworded, a line each."""
     head = tr(
@@ -264,6 +281,17 @@ def team_table(rows: list[TeamRow], *, most: int) -> Table:
     if len(rows) > most:
         table.add_row("", Text(tr("and {count} more", count=len(rows) - most), style="dim"), "", "", "")
     return table
+
+
+def ends_table(board: Board, message: str) -> Table:
+    """How each team's work ended, where the run's message has not said it."""
+
+    def end(row: TeamRow) -> str:
+        state = tr(row.state)
+        return state if row.doing.removeprefix(f"{state}: ") in message else row.doing
+
+    cells = [(*row.cells(), (end(row), ui.STYLE[row.state])) for row in board.rows()]
+    return ui.plain_table("#", "Team", "Best", "Rounds", "End", rows=cells, right={"#", "Best", "Rounds"}, fold={"End"})
 
 
 def _facts(board: Board) -> Iterator[tuple[str, str | Text]]:

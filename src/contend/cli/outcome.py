@@ -1,7 +1,6 @@
 """What a run leaves on the terminal: how it ended, who won, the summary, the files, what to do next."""
 
 import re
-import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -9,18 +8,19 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.markdown import Markdown
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from contend.app import RunOutcome
 from contend.approval import ID_SHOWN, Question, name_of
 from contend.cli import input_error, tr, ui
-from contend.cli.live import Board, TeamRow
+from contend.cli.live import Board, ends_table
 from contend.contest.closing import ALL_DELIVERED
+from contend.errors import StoreUnwritable
 from contend.models.research import ResearchReport
 from contend.readiness import check_folder
 from contend.report import with_shown_marks
 from contend.sources.local import OWN_REPORTS
+from contend.stores import write_file
 from contend.text import normalized
 
 
@@ -33,7 +33,7 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
         return
     parts: list[RenderableType] = ["", _headline(outcome, board), ""]
     if board.models:
-        parts += [_table(board.rows(), outcome.message), ""]
+        parts += [ends_table(board, outcome.message), ""]
     if outcome.report is not None:
         summary = Markdown(ui.plain(with_shown_marks(outcome.report.executive_summary)), hyperlinks=False)
         parts += [Text(tr("Summary"), style="bold"), Padding(summary, (0, 0, 0, 2)), ""]
@@ -70,15 +70,6 @@ def _quotes(report: ResearchReport) -> list[RenderableType]:
         Padding(Markdown(lines, hyperlinks=False), (0, 0, 0, 1)),
         Text(tr(ui.TO_SET_ONE)),
     ]
-
-
-def _table(rows: list[TeamRow], message: str) -> Table:
-    def end(row: TeamRow) -> str:
-        state = tr(row.state)
-        return state if row.doing.removeprefix(f"{state}: ") in message else row.doing
-
-    cells = [(*row.cells(), (end(row), ui.STYLE[row.state])) for row in rows]
-    return ui.plain_table("#", "Team", "Best", "Rounds", "End", rows=cells, right={"#", "Best", "Rounds"}, fold={"End"})
 
 
 def _next(outcome: RunOutcome, board: Board) -> None:
@@ -154,27 +145,19 @@ def leave_files(files: Sequence[str], out: Path | None, theme: str) -> list[str]
     """
     if not files:
         return []
+    names = [Path(file).name for file in files]
     try:
         folder = out or _own_folder(theme, Path(files[0]).with_name("report.json"))
-        folder.mkdir(parents=True, exist_ok=True)
-        return [_copied(Path(file), folder) for file in files]
-    except OSError as error:
+        for file, name in zip(files, names, strict=True):
+            write_file(folder / name, Path(file).read_bytes())
+    except (OSError, StoreUnwritable) as error:
         if out is None:
             return list(files)
-        place = Path(files[0]).parent
+        why, place = getattr(error.__cause__ or error, "strerror", error), Path(files[0]).parent
         raise input_error(
-            "--out {folder}: {why}; the report is in {place}", folder=out, why=error.strerror, place=place
+            "--out {folder}: {why}; the report is in {place}", folder=out, why=why, place=place
         ) from error
-
-
-def _copied(file: Path, folder: Path) -> str:
-    """Whole or not at all: half a report would be taken for another run's."""
-    temporary = folder / f".{file.name}.tmp"
-    try:
-        shutil.copy2(file, temporary)
-        return str(temporary.replace(folder / file.name))
-    finally:
-        temporary.unlink(missing_ok=True)
+    return [str(folder / name) for name in names]
 
 
 def _own_folder(theme: str, report: Path) -> Path:

@@ -18,13 +18,15 @@ from rich.text import Text
 
 from contend import app
 from contend.cli import COMMAND, input_error, speak, tr, ui
-from contend.cli.live import Board, view_on
+from contend.cli.live import Board, board_of, view_on
 from contend.cli.outcome import check_out, leave_files, show_outcome
 from contend.cli.runs import LATEST, from_record, named_thread
-from contend.errors import ContendError, InputError, SeveralQuestions
+from contend.errors import ContendError, InputError, SeveralQuestions, UnknownThread
 from contend.estimate import RunEstimate
 from contend.llm.budget import limits_of
 from contend.models.options import RunOptions
+from contend.settings import Settings
+from contend.stored_runs import read_run
 from contend.stores.record import RecordStore
 
 STOPPED = 130
@@ -64,7 +66,7 @@ def resume_thread(thread: str, *, force: bool, out: Path | None, **answers: Any)
     settings = COMMAND.settings()
     thread = from_record(settings, partial(named_thread, name=thread))
     work = partial(app.resume, thread, decision, answers=by_question, force=force, settings=settings)
-    board = from_record(settings, partial(_board_of, thread=thread))
+    board = from_record(settings, partial(_board_of, settings=settings, thread=thread))
     speak(board.theme)
     folder = check_out(out, settings.folder / "results" / thread)
     return _drive(thread, work, board, out=folder)
@@ -120,18 +122,11 @@ def _tell_stopped(thread: str, *, began: bool) -> int:
     return STOPPED
 
 
-async def _board_of(record: RecordStore, thread: str) -> Board:
-    """What the record knows of a run that goes on: events tell only what comes from now on."""
-    latest = await record.latest_execution(thread)
-    board = Board(stage=tr("Going on"))
-    if latest is not None:
-        board.theme, board.models, board.began = latest.theme, latest.models, True
-        for status in await record.team_statuses(latest.execution_id):
-            row = board.team(status.team_id)
-            row.name, row.state, row.doing = status.team_name, status.status, status.error_message or tr(status.status)
-        board.rank(await record.leaderboard(latest.execution_id))
-        board.usage = await record.usage(latest.execution_id)
-    return board
+async def _board_of(record: RecordStore, settings: Settings, thread: str) -> Board:
+    try:
+        return board_of(await read_run(record, settings, thread))
+    except UnknownThread:  # cut off before its first step
+        return Board(stage=tr("Going on"))
 
 
 async def until_stopped(work: Awaitable[_T], *, on_stop: Callable[[], None], at_once: Callable[[], None]) -> _T | None:

@@ -15,9 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from contend.cli import COMMAND, input_error, speak, tr, ui
+from contend.cli.live import board_of, ends_table
 from contend.errors import ContendError, StoreUnwritable, UnknownThread
-from contend.models.round import ExitReason
-from contend.models.task import ExecutionRow, RunStatus, TeamStatus
+from contend.models.task import ExecutionRow, RunStatus
 from contend.settings import Settings
 from contend.stored_runs import StoredRun, is_waiting, read_run, report_of, status_of
 from contend.stores import write_file
@@ -116,7 +116,7 @@ def show_status(thread: str) -> None:
     if run.message and "contend resume" not in run.message:
         head.append(f" · {tr(ui.plain(run.message))}", style="not bold")
     facts = f"{ui.models_text(execution.models)} · {ui.usage_text(run.usage)} · {tr('playbook')} {execution.dataset}"
-    ui.show(Group(head, Text(facts, style="dim"), "", _teams(run), ""))
+    ui.show(Group(head, Text(facts, style="dim"), "", ends_table(board_of(run), run.message), ""))
     _advise(run)
 
 
@@ -249,30 +249,6 @@ def _short_id(thread: str, threads: list[str]) -> str:
     others = [each for each in threads if each != thread]
     lengths = range(_SHOWN_ID, len(thread))
     return next((thread[:n] for n in lengths if not any(each.startswith(thread[:n]) for each in others)), thread)
-
-
-def _teams(run: StoredRun) -> Table:
-    best = {entry.team_id: (entry.rank, entry.best_score) for entry in run.leaderboard if entry.rank}
-    unranked = (len(run.teams) + 1, None)
-    cells: list[tuple[ui.Cell, ...]] = []
-    for team in sorted(run.teams, key=lambda team: best.get(team.team_id, unranked)[0]):
-        rank, score = best.get(team.team_id, unranked)
-        is_ranked, reason = team.team_id in best, run.exit_reasons.get(team.team_id)
-        rounds = sum(row.team_id == team.team_id for row in run.rounds)
-        # In a run that stopped no team runs.
-        is_stopped = run.status == "interrupted" and team.status == "running"
-        state = (tr("stopped"), ui.STYLE["interrupted"]) if is_stopped else (tr(team.status), ui.STYLE[team.status])
-        place, points = (str(rank), ui.score_text(score)) if is_ranked else ("–", "–")
-        cells.append((place, team.team_name, state, str(rounds), points, _why(team, reason, run.message)))
-    right = {"#", "Rounds", "Best"}
-    return ui.plain_table("#", "Team", "Status", "Rounds", "Best", "Why", rows=cells, right=right, fold={"Why"})
-
-
-def _why(status: TeamStatus, reason: ExitReason | None, message: str) -> str:
-    """Why a team ended, where the run's message has not said it."""
-    if status.error_message:
-        return "" if status.error_message in message else status.error_message
-    return "" if reason is None else tr(ui.WHY_STOPPED[reason])
 
 
 def _ranking(run: StoredRun) -> Table:
