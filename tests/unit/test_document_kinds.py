@@ -361,7 +361,7 @@ def test_remarks_above_a_table_with_commas_in_them_are_no_names_of_columns() -> 
         "# Survey, June 2025. Sent out, 168 came back.\n# Minutes.\nform,role,now,new\n1,driver,32,45\n2,,8,9\n"
     )
 
-    assert document.title == "Survey, June 2025. Sent out, 168 came back."
+    assert document.title == "Survey, June 2025."
     assert document.text.split("\n\n")[-3:] == [
         "form; role; now; new",
         "- form: 1; role: driver; now: 32; new: 45.",

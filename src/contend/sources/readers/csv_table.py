@@ -12,7 +12,6 @@ from contend.sources.readers.document import Document, as_prose, decode
 from contend.text import clean, one_line, split_sentences, table_row
 
 MOST_ROWS = 20_000
-_LONGEST_TITLE = 120
 _DELIMITERS = ",;\t|"
 _SAMPLE_CHARACTERS = 64_000
 _SAMPLE_ROWS = 50
@@ -34,19 +33,9 @@ def read_csv(content: bytes, path: Path, *, most_rows: int = MOST_ROWS) -> Docum
     rows, note = _bounded(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), most_rows)
     tables = [_table(block) for block in _tables([one_line(cell) for cell in row] for row in rows)]
     lines = [line for above, table in tables for line in (*map(as_prose, above), *table)]
-    title = tables[0][0][0].lstrip("# ") if tables and tables[0][0] else ""
-    return Document(_first_sentences(title) or path.name, "\n\n".join(filter(None, lines)), note)
-
-
-def _first_sentences(remark: str) -> str:
-    """A remark's first sentence, and those after it that fit into a title."""
-    title = ""
-    for sentence in split_sentences(remark):
-        longer = remark[: remark.index(sentence, len(title)) + len(sentence)]
-        if title and len(longer) > _LONGEST_TITLE:
-            break
-        title = longer
-    return title
+    above = tables[0][0][0].lstrip("# ") if tables and tables[0][0] else ""
+    title = next(iter(split_sentences(above)), path.name)
+    return Document(title, "\n\n".join(filter(None, lines)), note)
 
 
 def _delimiter(text: str) -> str:
