@@ -9,7 +9,7 @@ from contend.errors import BudgetExhausted, ContendError, InputError, ModelError
 from contend.langgraph_compat import cause
 from contend.llm.endpoint import FormatRefused
 from contend.readiness import NotReady
-from contend.sources.throttle import TransientError
+from contend.sources.calls import TransientError
 from contend.stores.checkpoints import PackedSerializer
 from contend.stores.redis_saver import PlainRedisSerializer
 

@@ -17,9 +17,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from contend.sources.calls import certificates
 from contend.sources.fetch import Fetched, Fetcher, Guard, Resolve, resolve
 from contend.sources.readers.document import Unreadable
-from contend.sources.throttle import certificates
 from fakes.replay import Answer, Asked, Replay
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}

@@ -261,7 +261,7 @@ def test_any_bytes_are_read_or_refused_and_never_crash(content: bytes) -> None:
         (
             "a.csv",
             "# Survey, June 2025. 231 forms were sent out.\nform,role\n1,driver\n",
-            "Survey, June 2025. 231 forms were sent out.",
+            "Survey, June 2025.",
         ),
         (
             "a.csv",

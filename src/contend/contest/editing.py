@@ -29,11 +29,10 @@ from contend.research.evidence import MOST_OF_WHOLE
 from contend.research.full import draft_text, length_values
 from contend.research.planted import PlantedFilter, without_planted
 from contend.services import Services
-from contend.sources.throttle import canonical_url
 from contend.stores.documents import passage_id
 from contend.team.judge_view import whole_passages
 from contend.team.metrics import evaluation_of, metric_tasks
-from contend.text import compact_tables, estimate_tokens
+from contend.text import canonical_url, compact_tables, estimate_tokens
 
 EDITOR, BEST = "editor", "winner"
 """How the two reports are named in a comparison's record."""

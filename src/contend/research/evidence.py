@@ -20,9 +20,8 @@ from contend.models.research import Passage, SearchResult
 from contend.research.state import PageTask, ResearchState, ResearchUpdate
 from contend.services import Services
 from contend.sources.source_set import FullText
-from contend.sources.throttle import canonical_url
 from contend.stores.documents import passage_id, text_id
-from contend.text import estimate_tokens, shared_content
+from contend.text import canonical_url, estimate_tokens, shared_content
 
 MOST_OF_WHOLE = 2
 """All that was found, where it takes more than so many times what a report rests on, costs more than it brings."""

@@ -47,9 +47,8 @@ from contend.retrieval import HybridIndex
 from contend.services import Services
 from contend.sources.passages import TextPiece
 from contend.sources.source_set import FullText
-from contend.sources.throttle import canonical_url
 from contend.stores.documents import content_id, passage_id
-from contend.text import ADDRESS, clean, estimate_tokens, file_name, shorten
+from contend.text import ADDRESS, canonical_url, clean, estimate_tokens, file_name, shorten
 from contend.tools import lend
 
 MOST_CHARACTERS = 100_000

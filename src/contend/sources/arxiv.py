@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, TypeVar
 from contend.errors import SourceError
 from contend.models.research import Found
 from contend.settings import service_address
+from contend.sources.calls import Queue, TransientError, http_client, refuse_if_busy, why_unreachable
 from contend.sources.source import AskedSource, as_found
-from contend.sources.throttle import Queue, TransientError, host_of, http_client, refuse_if_busy, why_unreachable
-from contend.text import clean, shorten
+from contend.text import clean, host_of, shorten
 
 if TYPE_CHECKING:
     import arxiv

@@ -15,8 +15,8 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import httpx
 
+from contend.sources.calls import certificates
 from contend.sources.readers.document import Unreadable
-from contend.sources.throttle import certificates
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network

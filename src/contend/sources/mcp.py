@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from contend.errors import InputError, SourceError, without_secrets
 from contend.settings import SourceConfig
+from contend.sources.calls import TransientError
 from contend.sources.source import FunctionSource
-from contend.sources.throttle import TransientError
 from contend.text import clean, shorten
 
 if TYPE_CHECKING:

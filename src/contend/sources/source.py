@@ -15,7 +15,7 @@ from contend.errors import SourceError
 from contend.models.research import Found, SearchResult
 from contend.registry import Function, FunctionFailed, start_function
 from contend.settings import SourceConfig
-from contend.sources.throttle import Queue, SharedAnswers, TransientError
+from contend.sources.calls import Queue, SharedAnswers, TransientError
 from contend.text import clean, shorten
 
 _logger = logging.getLogger(__name__)

@@ -19,6 +19,7 @@ from contend.registry import Function, Registry
 from contend.retrieval import HybridIndex
 from contend.settings import Settings, SourceConfig, environment_options, secret_text
 from contend.sources.arxiv import ArxivSource
+from contend.sources.calls import SharedAnswers
 from contend.sources.local import LocalDocuments
 from contend.sources.local_index import CatalogueEntry
 from contend.sources.mcp import McpSource
@@ -28,8 +29,7 @@ from contend.sources.readers.html import LARGE_PAGE, read_web_page
 from contend.sources.readers.process import read_apart
 from contend.sources.source import FunctionSource, Source
 from contend.sources.tavily import TavilySource
-from contend.sources.throttle import SharedAnswers, canonical_url
-from contend.text import clean, shorten
+from contend.text import canonical_url, clean, shorten
 
 if TYPE_CHECKING:
     from contend.sources.fetch import Fetched, Fetcher, Network

@@ -11,9 +11,9 @@ from tenacity import AsyncRetrying
 from contend.errors import SourceError
 from contend.models.research import Found
 from contend.settings import service_address
+from contend.sources.calls import TransientError, http_client, refuse_if_busy, retry_rules, why_unreachable
 from contend.sources.source import AskedSource, item_found
-from contend.sources.throttle import TransientError, host_of, http_client, refuse_if_busy, retry_rules, why_unreachable
-from contend.text import clean, shorten
+from contend.text import clean, host_of, shorten
 
 if TYPE_CHECKING:
     import httpx

@@ -12,10 +12,12 @@ from contend.text.characters import (
     ADDRESS,
     address_key,
     addresses,
+    canonical_url,
     clean,
     detect_language,
     estimate_tokens,
     file_name,
+    host_of,
     normalized,
     shared_content,
     shorten,
@@ -42,11 +44,11 @@ from contend.text.sentences import (
 )
 
 __all__ = [
-    "ADDRESS", "SENTENCE_STOPS", "WORDS", "Headings", "Words", "address_key", "addresses", "clean", "compact_tables",
-    "counted", "detect_language", "estimate_tokens", "file_name", "is_pair", "normalized", "one_line",
-    "shared_content", "shorten", "shown_address", "shown_score", "split_blocks", "split_code", "split_sentences",
-    "squeezed", "table_row", "terms", "without_anchor", "without_code", "without_item_mark", "without_marks",
-    "without_sentences", "without_tail",
+    "ADDRESS", "SENTENCE_STOPS", "WORDS", "Headings", "Words", "address_key", "addresses", "canonical_url", "clean",
+    "compact_tables", "counted", "detect_language", "estimate_tokens", "file_name", "host_of", "is_pair", "normalized",
+    "one_line", "shared_content", "shorten", "shown_address", "shown_score", "split_blocks", "split_code",
+    "split_sentences", "squeezed", "table_row", "terms", "without_anchor", "without_code", "without_item_mark",
+    "without_marks", "without_sentences", "without_tail",
 ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 from contend.text import en, ja
 
@@ -127,6 +127,29 @@ def without_tail(address: str) -> str:
         end -= 1
         excess -= address[end] == ")"
     return address[:end]
+
+
+_TRACKING = re.compile(r"^(utm_|fbclid$|gclid$|ref$|ref_src$)")
+_ARXIV_VERSION = re.compile(r"(/(?:abs|pdf)/.+?)(?:v\d+)?(?:\.pdf)?$")
+
+
+def host_of(url: str) -> str:
+    """The host's name alone, fit to be shown."""
+    return urlsplit(url).hostname or ""
+
+
+def canonical_url(url: str) -> str:
+    """One address for one document: no fragment, no tracking, https, no default port; arXiv versions together."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").removeprefix("www.")
+    if parts.scheme == "file":
+        return urlunsplit(("file", "", parts.path, "", ""))
+    path = parts.path.rstrip("/")
+    if host == "arxiv.org":
+        path = _ARXIV_VERSION.sub(r"\1", path).replace("/pdf/", "/abs/")
+    query = urlencode([(key, value) for key, value in parse_qsl(parts.query) if not _TRACKING.match(key)])
+    port = f":{parts.port}" if parts.port and parts.port not in {80, 443} else ""
+    return urlunsplit(("https", host + port, path, query, ""))
 
 
 def file_name(url: str) -> str:

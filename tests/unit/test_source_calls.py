@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tenacity import Retrying
 
 from contend.errors import retry_after
-from contend.sources.throttle import Queue, SharedAnswers, TransientError, retry_rules
+from contend.sources.calls import Queue, SharedAnswers, TransientError, retry_rules
 
 
 class Counter:

@@ -1,9 +1,6 @@
-"""Services that others run: where they are, whether they answer, when to ask again; nothing is asked twice at once."""
+"""Calls to services that others run: connections, retries, a queue for one call at a time, answers that are shared."""
 
 import asyncio
-import contextlib
-import os
-import re
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable
 from concurrent.futures import CancelledError, ThreadPoolExecutor
@@ -12,13 +9,12 @@ from dataclasses import dataclass
 from functools import cache
 from threading import Event
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
-from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
 
 import tenacity
 
 from contend.errors import SourceError, is_passing, seconds_to_wait
+from contend.text import host_of
 
 if TYPE_CHECKING:
     import ssl
@@ -29,55 +25,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _MOST_ATTEMPTS = 3
 _CHECK_SECONDS = 3.0
-_TRACKING = re.compile(r"^(utm_|fbclid$|gclid$|ref$|ref_src$)")
-_ARXIV_VERSION = re.compile(r"(/(?:abs|pdf)/.+?)(?:v\d+)?(?:\.pdf)?$")
-
-
-def host_of(url: str) -> str:
-    """The host's name alone, fit to be shown."""
-    return urlsplit(url).hostname or ""
-
-
-def canonical_url(url: str) -> str:
-    """One address for one document: no fragment, no tracking, https, no default port; arXiv versions together."""
-    parts = urlsplit(url)
-    host = (parts.hostname or "").removeprefix("www.")
-    if parts.scheme == "file":
-        return urlunsplit(("file", "", parts.path, "", ""))
-    path = parts.path.rstrip("/")
-    if host == "arxiv.org":
-        path = _ARXIV_VERSION.sub(r"\1", path).replace("/pdf/", "/abs/")
-    query = urlencode([(key, value) for key, value in parse_qsl(parts.query) if not _TRACKING.match(key)])
-    port = f":{parts.port}" if parts.port and parts.port not in {80, 443} else ""
-    return urlunsplit(("https", host + port, path, query, ""))
-
-
-async def why_unreachable(url: str, *, seconds: float = _CHECK_SECONDS) -> str | None:
-    """None if a connection to the address (or to the proxy in front of it) opens, else why not."""
-    server = urlsplit(_proxy_for(url) or url)
-    port = server.port or (443 if server.scheme == "https" else 80)
-    try:
-        async with asyncio.timeout(seconds):
-            _, writer = await asyncio.open_connection(server.hostname, port)
-    except TimeoutError:
-        return f"no answer from {server.hostname} within {seconds:g} s"
-    except OSError as error:
-        return f"no connection to {server.hostname} ({_reason(error)})"
-    writer.close()
-    with contextlib.suppress(OSError):
-        await writer.wait_closed()
-    return None
-
-
-def _proxy_for(url: str) -> str | None:
-    proxy = None if proxy_bypass(host_of(url)) else getproxies().get(urlsplit(url).scheme)
-    return proxy if proxy is None or "//" in proxy else f"http://{proxy}"
-
-
-def _reason(error: OSError) -> str:
-    if error.errno is not None and error.errno > 0:
-        return os.strerror(error.errno)
-    return error.strerror or "unreachable"
 
 
 @cache
@@ -107,10 +54,10 @@ async def http_client(address: str, seconds: float, **options: Any) -> "AsyncIte
         TransientError: no connection, or no whole answer in time.
         SourceError: an answer that cannot be read.
     """
-    import httpx  # noqa: PLC0415 - heavy
+    await asyncio.to_thread(certificates)
+    import httpx  # noqa: PLC0415 - heavy, and loaded by now, off the event loop
 
     host = host_of(address)
-    await asyncio.to_thread(certificates)
     try:
         async with asyncio.timeout(seconds), httpx.AsyncClient(verify=certificates(), **options) as http:
             yield http
@@ -120,6 +67,16 @@ async def http_client(address: str, seconds: float, **options: Any) -> "AsyncIte
         raise SourceError(f"{host} gave an unusable answer ({type(error).__name__})") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise TransientError(f"no connection to {host} ({type(error).__name__})") from None
+
+
+async def why_unreachable(address: str) -> str | None:
+    """None if the service answers within 3 seconds, whatever it says, else why not."""
+    try:
+        async with http_client(address, _CHECK_SECONDS) as http:
+            await http.head(address)
+    except SourceError as error:
+        return str(error)
+    return None
 
 
 def refuse_if_busy(service: str, response: "httpx.Response") -> None:
