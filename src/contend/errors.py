@@ -191,8 +191,8 @@ def retry_after(header: str | None) -> float | None:
     """Seconds to wait by a `Retry-After` header, a number or a date; None without a usable one."""
     if header is None:
         return None
-    if re.fullmatch(r"\s*\d{1,9}(\.\d{1,9})?\s*", header):
-        return float(header)
+    if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", number := header.strip()):
+        return float(number)
     try:
         return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
     except (ValueError, OverflowError):
