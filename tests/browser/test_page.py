@@ -163,6 +163,13 @@ def test_without_a_key_the_recorded_demo_plays_and_says_that_it_is_recorded(page
     page.get_by_role("link", name="Judges").click()
     expect(page.get_by_role("columnheader", name="Archivist")).to_be_visible()
 
+    # The rule that ended the teams, and what was learned, are told in the reader's language.
+    page.get_by_role("button", name="日本語").click()
+    page.get_by_role("link", name="経過").click()
+    expect(page.get_by_text("終了 全ラウンドを終えた").first).to_be_visible()
+    expect(page.get_by_text("第1版")).to_be_visible()
+    page.get_by_role("button", name="English").click()
+
 
 def test_a_phone_in_japanese_and_dark_shows_it_all_without_scrolling_sideways(browser: Browser, server: Server) -> None:
     context = browser.new_context(viewport={"width": 400, "height": 800}, locale="ja-JP", color_scheme="dark")

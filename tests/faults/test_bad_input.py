@@ -148,7 +148,8 @@ RESERVED = ["CON", "nul", "Com7", "00000000-0000-0000-0000-000000000000", "__emp
 
 @pytest.mark.parametrize("dataset", [*NO_NAMES, *RESERVED, "-rf"])
 def test_a_dataset_that_is_no_name_is_refused(terminal: Terminal, documents: Path, dataset: str) -> None:
-    refused(terminal, terminal("run", "resume?", "--docs", documents, "--dataset", dataset), "dataset")
+    words = ["a reserved name"] if dataset in RESERVED else ["1 to 64 letters"]
+    refused(terminal, terminal("run", "resume?", "--docs", documents, "--dataset", dataset), "dataset", *words)
 
 
 @pytest.mark.parametrize("thread", [*NO_NAMES, *RESERVED, "-rf"])
@@ -179,7 +180,7 @@ def test_a_team_whose_id_is_no_name_is_refused_with_its_file(terminal: Terminal,
     refused(terminal, said, "config/teams/a.toml", "team_id", files=files)
 
 
-@pytest.mark.parametrize("command", ["resume", "status", "leaderboard", "report"])
+@pytest.mark.parametrize("command", ["resume", "status", "leaderboard", "report", "delete"])
 def test_an_unknown_thread_is_refused_with_a_way_to_find_the_known_ones(terminal: Terminal, command: str) -> None:
     refused(terminal, terminal(command, "nobody"), "nobody", "contend runs")
 
@@ -231,7 +232,10 @@ def test_an_unusable_environment_variable_is_refused_by_its_name(
     [("run",), ("run", "resume?", "--colour"), ("runn",), ("run", "resume?", "--language", "fr"), ("runs", "x")],
 )
 def test_a_usage_error_is_one_line_with_a_way_to_the_help(terminal: Terminal, arguments: tuple[str, ...]) -> None:
-    refused(terminal, terminal(*arguments), "--help`")
+    said = terminal(*arguments)
+
+    refused(terminal, said, ". See `contend", "--help`")
+    assert "Value error" not in said.err
 
 
 def test_others_can_reach_a_server_only_if_that_is_allowed(terminal: Terminal) -> None:

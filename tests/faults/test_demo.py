@@ -100,7 +100,7 @@ def test_each_team_gains_in_round_2_and_the_editor_merges_the_best(demo: Demo) -
     assert len(teams) == 3
     assert all(scores[team, 2] > scores[team, 1] for team in teams)
     assert len({scores[team, 2] for team in teams}) == 3
-    assert "the merged report is published" in demo.out
+    assert "the merged report is chosen" in demo.out
     assert "merged of the best parts of 3 teams' reports" in demo.report
 
 

@@ -170,6 +170,7 @@ def test_the_terminal_shows_the_quotes_and_how_to_set_a_model(
     assert "Completed: quotes from your documents; no language model" in said.out
     assert "Key deposit: 50 euros, returned when you leave" in said.out
     assert "Set OPENAI_API_KEY, or OPENAI_BASE_URL" in said.out
+    assert "contend leaderboard" not in said.out  # there is no score
     assert "unscored" not in said.out
     assert "nothing: no model calls" in dry.out
     assert (refused.code, json.loads(refused.out.splitlines()[-1])["message"]) == (

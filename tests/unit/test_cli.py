@@ -261,7 +261,10 @@ def test_a_signal_stops_a_run_in_order_and_resume_goes_on(
         assert child.wait() == 130
     assert f"stopped; go on with `contend resume held --workspace {terminal.workspace}`" in err
     assert json.loads(last)["status"] == "interrupted"
-    assert "contend resume held" in terminal("status", "held").out
+    status = terminal("status", "held").out
+    assert "contend resume held" in status
+    assert re.search(r" stopped$", status, re.MULTILINE)
+    assert " running" not in status
     vendors.heal()
     said = terminal("resume", "held")
     assert said.code == 0

@@ -86,8 +86,10 @@ def test_refusals_are_japanese_with_field_value_and_remedy(terminal: Terminal, d
     rounds = terminal("run", QUESTION, "--docs", documents, "--rounds", "many")
     wishes = terminal("run", QUESTION, "--instructions", tmp_path / "missing.txt")
     option = terminal("run", QUESTION, "--colour", "red")
+    deletion = terminal("delete", "nothing")
 
-    assert (rounds.code, wishes.code, option.code) == (2, 2, 2)
+    assert (rounds.code, wishes.code, option.code, deletion.code) == (2, 2, 2, 2)
+    assert deletion.err.startswith("error: スレッド 'nothing' の実行は")
     assert rounds.err == "error: --rounds 'many': 1:3 のような MIN:MAX か、一つの数を指定してください\n"
     assert wishes.err.startswith(f"error: --instructions {tmp_path / 'missing.txt'}: 読めません")
     assert option.err.endswith("`contend run --help` を見てください。\n")

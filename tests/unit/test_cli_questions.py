@@ -1,6 +1,7 @@
 """Questions on the command line: asked, shown, answered."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import NamedTuple
@@ -9,7 +10,7 @@ import pytest
 
 from contend.cli.run import answers_of
 from contend.errors import InputError
-from fakes.contests import write_workspace
+from fakes.contests import LARGE_CONTEXT, write_workspace
 from fakes.terminal import Said, Terminal, said_before
 from fakes.vendors import Vendors
 
@@ -72,7 +73,24 @@ def test_a_run_that_waits_shows_what_is_asked_and_the_command_that_answers(
     assert "search_queries:" in said.out
     assert "contend resume asked --answer archivist=approve" in said.out
     assert "Waiting" in terminal("runs").out
-    assert "Waiting" in terminal("status", "asked").out
+    status = terminal("status", "asked").out
+    assert "Waiting" in status
+    assert re.search(r"Archivist .* waiting$", status, re.MULTILINE)
+    # A plan each: what is spent in rounds that are not finished counts, too.
+    assert all("· 3 model calls ·" in text for text in (said.out, status))
+
+
+def test_a_report_that_waits_is_shown_line_by_line_and_as_the_one_that_was_merged(
+    terminal: Terminal, documents: Path
+) -> None:
+    write_workspace(terminal.workspace, TEAMS, reads=LARGE_CONTEXT)
+    teams = ("--team", "archivist", "--team", "skeptic")
+    said = terminal("run", QUESTION, "--docs", documents, *GIVEN[:-1], "report", *teams)
+
+    assert said.code == 3
+    assert "the merged report is chosen" in said.out
+    assert f"Report merged from the teams' on: {QUESTION}" in said.out
+    assert "\n  ### Overview\n" in said.out
 
 
 def test_questions_are_answered_by_team_one_approved_one_edited_one_rejected(

@@ -64,7 +64,7 @@ def test_init_overwrites_nothing_unless_forced(terminal: Terminal, tmp_path: Pat
     refused = terminal("init", folder)
 
     assert refused.code == 2
-    assert "is there already" in refused.err
+    assert "would be overwritten" in refused.err
     assert mine.read_text("utf-8") == 'default = "mine"\n'
     assert terminal("init", folder, "--force").code == 0
     assert 'default = "mine"' not in mine.read_text("utf-8")

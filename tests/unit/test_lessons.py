@@ -306,7 +306,7 @@ def test_without_a_file_there_are_no_sections(tmp_path: Path) -> None:
         (f"default:\n  - name: {'x' * 65}", "at most 64 characters"),
         ('default:\n  - name: "a\\u0007"', "printable"),
         ("default:\n  - name: x\n  - name: x", "'x' stands there twice"),
-        ("../up:\n  - name: x", "pattern"),
+        ("../up:\n  - name: x", "1 to 64 letters"),
         ("a: !!python/object/apply:os.getcwd []", "not YAML"),
     ],
 )

@@ -12,6 +12,7 @@ from contend.cli import COMMAND, speak
 from contend.cli.live import Board, LiveView, line_of
 from contend.models.events import (
     AnyEvent,
+    CriteriaSet,
     DocumentsLeftOut,
     DocumentsRead,
     Learned,
@@ -62,7 +63,14 @@ def events(language: str) -> list[AnyEvent]:
         TeamStarted(execution_id=RUN, team_id="b", team_name=second),
         RoundStarted(execution_id=RUN, team_id="a", round_number=1),
         RoundScored(
-            execution_id=RUN, team_id="a", round_number=1, score=0.868, metrics=[], usage=usage, leaderboard=board
+            execution_id=RUN,
+            team_id="a",
+            round_number=1,
+            score=0.868,
+            metrics=[],
+            usage=usage,
+            leaderboard=board,
+            spent=usage,
         ),
         SourceOff(execution_id=RUN, team_id="b", source="arxiv", reason="no answer within 3 s"),
         DocumentsRead(execution_id=RUN, read=250, files=9000),
@@ -157,9 +165,12 @@ def test_a_team_that_nobody_could_score_is_shown_as_unscored() -> None:
     assert any("unscored" in line for line in drawn(board, width=80, height=24))
 
 
-def test_usage_adds_up_by_round_and_the_end_has_the_last_word() -> None:
+def test_each_event_tells_what_is_spent_and_the_end_has_the_last_word() -> None:
     board = board_after(events("en"))
     assert board.usage.requests == 12
+
+    board.apply(StepDone(execution_id=RUN, team_id="a", round_number=2, step="write", spent=RunUsage(requests=13)))
+    assert board.usage.requests == 13
 
     board.apply(RunDone(execution_id=RUN, status="completed", message="", usage=RunUsage(requests=14)))
 
@@ -218,7 +229,27 @@ def test_what_was_learned_is_kept_for_the_end() -> None:
     )
     board = board_after([learned])
 
-    assert board.lesson == "playbook bridges, version 3: 1 added\n  Name the year."
+    assert board.learned == learned
+
+
+def test_teams_have_not_begun_while_the_criteria_are_set() -> None:
+    started = events("en")[0]
+    board = board_after([started])
+    assert (board.stage, board.team("a").doing) == ("Setting the criteria", "not begun")
+
+    board.apply(CriteriaSet(execution_id=RUN, criteria=[]))
+
+    assert board.stage == "Competing"
+
+
+def test_what_learning_did_is_one_line_in_the_readers_language() -> None:
+    learned = Learned(
+        execution_id=RUN, dataset="bridges", playbook_version=3, summary="1 added, 2 rated", lessons=["Name the year."]
+    )
+    assert line_of(learned).endswith("playbook bridges, version 3: 1 added, 2 rated")
+
+    speak(THEMES["ja"])
+    assert line_of(learned).endswith("プレイブック bridges、第3版: 追加1件, 評価2件")
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])

@@ -121,12 +121,14 @@ async def test_a_sentence_of_which_one_clause_has_no_answer_is_refused_whole(tmp
         ("Why do bridges hum?", ["Why do bridges hum?"]),
         ("Why do bridges hum? Who dampens them?", ["Why do bridges hum?", "Who dampens them?"]),
         ("橋はなぜ鳴りますか？誰が直しますか？", ["橋はなぜ鳴りますか？", "誰が直しますか？"]),
+        ("橋はなぜ鳴りますか。誰が直しますか。", ["橋はなぜ鳴りますか。", "誰が直しますか。"]),
+        ("橋が鳴ります。誰が直しますか。", ["橋が鳴ります。誰が直しますか。"]),
         ("Tell me:\n- the price of a desk\n- the price of a room", ["the price of a desk", "the price of a room"]),
         ("We rent rooms.\nWhat does a desk cost?", ["What does a desk cost?"]),
         ("How long, and how wide is it", ["How long, and how wide is it"]),
         ("?!", ["?!"]),
     ],
-    ids=["one", "two", "japanese", "list", "background", "unsure", "no-words"],
+    ids=["one", "two", "japanese", "japanese-stops", "japanese-background", "list", "background", "unsure", "no-words"],
 )
 def test_a_question_is_parted_where_its_own_marks_and_lines_part_it(question: str, parts: list[str]) -> None:
     assert parts_of(question) == parts

@@ -180,7 +180,7 @@ def write_workspace(folder: Path, *, force: bool) -> None:
     if present and not force:
         more = " " + tr("and {count} more", count=len(present) - 1) if len(present) > 1 else ""
         raise input_error(
-            "{path} is there already: choose another folder, or overwrite with --force", path=f"{present[0]}{more}"
+            "{path} would be overwritten: choose another folder, or overwrite with --force", path=f"{present[0]}{more}"
         )
     for path, text in files.items():
         write_file(path, text)

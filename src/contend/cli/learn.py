@@ -39,7 +39,8 @@ def learn_dataset(dataset: str, *, source: str, form: AnswerForm, validation: Pa
                           source=source) from error  # fmt: skip
     if ui.print_json(result):
         return
-    ui.say(f"Playbook {result.dataset}: {result.summary}, now version {result.playbook_version}.")
+    summary, now = ui.summary_text(result.summary), result.playbook_version
+    ui.say("Playbook {dataset}: {summary}, now version {now}.", dataset=result.dataset, summary=summary, now=now)
     ui.advise(f"contend playbook show {result.dataset}")
 
 

@@ -1,7 +1,6 @@
 """A dataset's playbook on the terminal."""
 
 import asyncio
-import re
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 from pathlib import Path
@@ -65,27 +64,10 @@ def show_history(dataset: str) -> None:
         return
     rows = []
     for each in versions:
-        made_by = _translated(each.reason) or tr("run {id}", id=each.execution_id)
+        made_by = ui.translated(each.reason) or tr("run {id}", id=each.execution_id)
         rows.append((str(each.version), f"{each.saved_at.astimezone():%Y-%m-%d %H:%M}", made_by))
     ui.show(Group(ui.plain_table("Version", "Made", "By", rows=rows, right={"Version"}, fold={"By"}), ""))
     ui.advise(f"contend playbook diff {dataset} FROM TO", f"contend playbook rollback {dataset} VERSION")
-
-
-_KEPT_IN_ENGLISH = (
-    "imported from {what}",
-    "rolled back to version {what}",
-    "{count} added",
-    "{count} edited",
-    "{count} removed",
-)
-
-
-def _translated(words: str) -> str:
-    """Why a version was made or what a change did, which is kept in English, in the reader's language."""
-    for template in _KEPT_IN_ENGLISH:
-        if match := re.fullmatch(re.sub(r"{(\w+)}", r"(?P<\1>.+)", template), words):
-            return tr(template, **match.groupdict())
-    return tr(words)
 
 
 def roll_back(dataset: str, version: int) -> None:
@@ -244,7 +226,7 @@ def _tell(dataset: str, result: CurationResult, *, old: Bullet | None = None) ->
         now = _bullet_by_id(old.id, asyncio.run(_store().load(dataset)))
         same, another = tr("It says the same: its votes are kept."), tr("It says something else: votes begin anew.")
         ui.say(same if now.helpful or now.harmful else another)
-    number, summary = result.playbook_version, _translated(result.summary)
+    number, summary = result.playbook_version, ui.translated(result.summary)
     ui.say("Playbook {dataset}: {summary}, now version {now}.", dataset=dataset, summary=summary, now=number)
     back = [f"contend playbook rollback {dataset} {number - 1}"] if result.delta_items else []
     ui.advise(f"contend playbook show {dataset}", *back)

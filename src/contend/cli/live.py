@@ -17,7 +17,7 @@ from contend.models import events
 from contend.models.events import AnyEvent, Detail, RoundEvent, ShownEvent, TeamEvent
 from contend.models.round import LeaderboardEntry
 from contend.models.task import RunUsage, TeamStage
-from contend.stored_runs import StoredRun
+from contend.stored_runs import StoredRun, is_waiting
 from contend.text import shorten
 
 
@@ -30,7 +30,7 @@ class TeamRow:
     rank: int | None = None
     best: float | None = None
     round_number: int = 0
-    doing: str = field(default_factory=lambda: tr("waits for a slot"))
+    doing: str = field(default_factory=lambda: tr("not begun"))
     state: TeamStage = "pending"
 
     def cells(self) -> tuple[str, Text, str, str]:
@@ -50,8 +50,7 @@ class Board:
     models: dict[str, str] = field(default_factory=dict)
     usage: RunUsage = field(default_factory=RunUsage)
     stage: str = field(default_factory=lambda: tr("Opening"))
-    lesson: str = ""
-    taught: str = ""
+    learned: events.Learned | None = None
     began: bool = False
 
     def rows(self) -> list[TeamRow]:
@@ -70,9 +69,12 @@ class Board:
 
     def apply(self, event: AnyEvent) -> None:  # noqa: C901 - a line for each event
         self.began = True
+        self.usage = event.spent or self.usage
         match event:
             case events.RunStarted():
                 self._start(event)
+            case events.CriteriaSet():
+                self.stage = tr("Competing")
             case events.DocumentsRead():
                 read, files = f"{event.read:,}", f"{event.files:,}"
                 self.stage = tr("Reading documents: {read} of {files}", read=read, files=files)
@@ -84,7 +86,7 @@ class Board:
             case events.ReportPublished():
                 self.stage = tr("Learning from the run")
             case events.Learned():
-                self.lesson, self.taught = learned_text(event), event.dataset if event.lessons else ""
+                self.learned = event
             case events.SourceOff():
                 self.sources_off[event.source] = event.reason
             case events.RunDone():
@@ -99,7 +101,7 @@ class Board:
     def _start(self, event: events.RunStarted) -> None:
         self.theme, self.models = event.theme, event.models
         self.sources, self.sources_off = event.sources, dict(event.sources_off)
-        self.stage = tr("Competing")
+        self.stage = tr("Setting the criteria") if event.models else tr("Competing")
         for team_id in event.teams:
             self.team(team_id)
 
@@ -117,7 +119,6 @@ class Board:
                 row.doing = tr("is scored ({length})", length=ui.counted(event.characters, "character"))
             case events.RoundScored():
                 row.doing = tr("is judged: is another round worth it?")
-                self.usage += event.usage
                 self.rank(event.leaderboard)
             case events.RoundJudged():
                 reason = event.exit_reason
@@ -152,7 +153,7 @@ def board_of(run: StoredRun) -> Board:
         if status.error_message:
             row.doing += f": {status.error_message}"
         elif status.status == "running" and run.status == "interrupted":  # in a run that stopped no team runs
-            row.doing = tr("stopped")
+            row.doing = tr("waiting" if is_waiting(run.execution) else "stopped")
         elif reason is not None:
             row.doing = tr("done: {why}", why=tr(ui.WHY_STOPPED[reason]))
     board.rank(run.leaderboard)
@@ -160,14 +161,13 @@ def board_of(run: StoredRun) -> Board:
 
 
 def learned_text(event: events.Learned) -> str:
-    """What changed in the playbook, and the lessons that were added or reworded, a line each."""
-    head = tr(
+    """What changed in the playbook."""
+    return tr(
         "playbook {dataset}, version {version}: {summary}",
         dataset=event.dataset,
         version=event.playbook_version,
-        summary=event.summary,
+        summary=ui.summary_text(event.summary),
     )
-    return "\n".join([head, *(f"  {lesson}" for lesson in event.lessons)])
 
 
 _AROUND_ROWS = 11
@@ -288,7 +288,8 @@ def ends_table(board: Board, message: str) -> Table:
 
     def end(row: TeamRow) -> str:
         state = tr(row.state)
-        return state if row.doing.removeprefix(f"{state}: ") in message else row.doing
+        is_said = row.doing.startswith(f"{state}: ") and row.doing.removeprefix(f"{state}: ") in message
+        return state if is_said else row.doing
 
     cells = [(*row.cells(), (end(row), ui.STYLE[row.state])) for row in board.rows()]
     return ui.plain_table("#", "Team", "Best", "Rounds", "End", rows=cells, right={"#", "Best", "Rounds"}, fold={"End"})
@@ -346,7 +347,7 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
         case events.WinnerPicked():
             return ui.winner_text(event.team_id, event.score) if event.team_id else tr("no winner")
         case events.ReportMerged(published=True):
-            return tr("the merged report is published ({score})", score=score)
+            return tr("the merged report is chosen ({score})", score=score)
         case events.ReportMerged():
             return tr("the merged report is not better than the best team's ({score})", score=score)
         case events.ReportPublished():

@@ -100,7 +100,8 @@ def run_command(arguments: Sequence[str]) -> int:
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         see = tr("See `{command} --help`.", command=context.command_path if context else "contend")
-        return _refuse(f"{error.format_message()} {see}")
+        reason = error.format_message().replace("Value error, ", "").rstrip(".")
+        return _refuse(f"{reason}. {see}")
     except OSError as error:
         from contend.cli.ui import system_fault
 

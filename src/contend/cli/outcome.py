@@ -13,7 +13,7 @@ from rich.text import Text
 from contend.app import RunOutcome
 from contend.approval import ID_SHOWN, Question, name_of
 from contend.cli import input_error, tr, ui
-from contend.cli.live import Board, ends_table
+from contend.cli.live import Board, ends_table, learned_text
 from contend.contest.closing import ALL_DELIVERED
 from contend.errors import StoreUnwritable
 from contend.models.research import ResearchReport
@@ -21,7 +21,7 @@ from contend.readiness import check_folder
 from contend.report import with_shown_marks
 from contend.sources.local import OWN_REPORTS
 from contend.stores import write_file
-from contend.text import normalized
+from contend.text import clean, normalized
 
 
 def show_outcome(outcome: RunOutcome, board: Board) -> None:
@@ -41,7 +41,13 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
     if outcome.questions:
         parts += [part for question in outcome.questions for part in _question_parts(question)]
     cost = f"{ui.models_text(board.models)} · {ui.usage_text(outcome.usage)}"
-    parts.append(Text("\n".join(filter(None, [cost, *map(ui.plain, board.lesson.splitlines())])), style="dim"))
+    parts.append(Text(cost, style="dim"))
+    if board.learned:
+        lessons = Text("\n".join(map(ui.plain, board.learned.lessons)), style="dim")
+        parts += [
+            Text(learned_text(board.learned), style="dim"),
+            *([Padding(lessons, (0, 0, 0, 2))] if lessons else []),
+        ]
     ui.show(Group(*parts))
     _next(outcome, board)
 
@@ -77,8 +83,9 @@ def _next(outcome: RunOutcome, board: Board) -> None:
     if outcome.questions:
         ui.advise(*next_steps(outcome.thread_id, outcome.questions))
     elif outcome.report is not None:
-        taught = [f"contend playbook show {board.taught}"] if board.taught else []
-        ui.advise(f"contend report {outcome.thread_id}", f"contend leaderboard {outcome.thread_id}", *taught)
+        ranking = [f"contend leaderboard {outcome.thread_id}"] if board.models else []
+        taught = [f"contend playbook show {board.learned.dataset}"] if board.learned and board.learned.lessons else []
+        ui.advise(f"contend report {outcome.thread_id}", *ranking, *taught)
     elif outcome.status == "failed":
         ui.advise(f"contend status {outcome.thread_id}", "contend doctor")
     else:
@@ -102,7 +109,7 @@ def _question_parts(question: Question) -> list[RenderableType]:
     for field, value in question.args.items():
         if not value:
             continue
-        lines = [f"- {ui.plain(_line(item))}" for item in value] if isinstance(value, list) else [ui.plain(str(value))]
+        lines = [f"- {ui.plain(_line(item))}" for item in value] if isinstance(value, list) else [clean(str(value))]
         parts.append(Padding(Text("\n".join([f"{field}:", *lines]), overflow="fold"), (0, 0, 0, 2)))
     return [*parts, ""]
 

@@ -82,11 +82,16 @@ async def _read(record: RecordStore, settings: Settings, name: str) -> StoredRun
     try:
         run = await read_run(record, settings, thread)
     except UnknownThread as error:
-        message = tr("thread {thread} has no run in {folder}: see `contend runs`, or give another --workspace",
-                     thread=repr(thread), folder=settings.folder)  # fmt: skip
-        raise UnknownThread(message) from error
+        raise _no_run(thread, settings) from error
     speak(run.execution.theme)
     return run
+
+
+def _no_run(thread: str, settings: Settings) -> UnknownThread:
+    return UnknownThread(
+        tr("thread {thread} has no run in {folder}: see `contend runs`, or give another --workspace",
+           thread=repr(thread), folder=settings.folder)
+    )  # fmt: skip
 
 
 def from_record(settings: Settings, ask: Callable[[RecordStore], Awaitable[_T]]) -> _T:
@@ -168,7 +173,7 @@ def show_standings(dataset: str) -> None:
     settings = COMMAND.settings()
     ratings = from_record(settings, lambda record: standings(record, dataset))
     if dataset not in ratings.datasets:
-        datasets = ", ".join(ratings.datasets) or "–"
+        datasets = ", ".join(ratings.datasets) or tr("none yet")
         raise input_error("dataset {dataset}: no run of it in {folder}; there are {datasets}",
                           dataset=repr(dataset), folder=settings.folder, datasets=datasets)  # fmt: skip
     if ui.print_json(ratings):
@@ -219,7 +224,11 @@ def delete_thread(thread: str) -> None:
 
     async def work() -> Deleted:
         async with open_services(COMMAND.settings()) as services:
-            return await delete(await named_thread(services.record, thread), services=services)
+            name = await named_thread(services.record, thread)
+            try:
+                return await delete(name, services=services)
+            except UnknownThread as error:
+                raise _no_run(name, services.settings) from error
 
     deletion = asyncio.run(work())
     if ui.print_json(deletion._asdict()):

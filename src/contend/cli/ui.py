@@ -6,6 +6,7 @@ Outside text stands on one line, without control characters, and is never read a
 import errno
 import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -118,6 +119,32 @@ def counted(number: int, thing: str) -> str:
     if is_japanese():
         return tr(f"{{count}} {thing}", count=f"{number:,}")
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+_KEPT_IN_ENGLISH = (
+    "imported from {what}",
+    "rolled back to version {what}",
+    "{count} added",
+    "{count} edited",
+    "{count} removed",
+    "{count} updated",
+    "{count} retired",
+    "{count} rated",
+    "{count} skipped",
+)
+
+
+def translated(words: str) -> str:
+    """Why a version was made or what a change did, which is kept in English, in the reader's language."""
+    for template in _KEPT_IN_ENGLISH:
+        if match := re.fullmatch(re.sub(r"{(\w+)}", r"(?P<\1>.+)", template), words):
+            return tr(template, **match.groupdict())
+    return tr(words)
+
+
+def summary_text(words: str) -> str:
+    """What learning from a run did to a playbook, which is kept in English, in the reader's language."""
+    return ", ".join(map(translated, words.split(", ")))
 
 
 def system_fault(error: OSError) -> str:

@@ -24,7 +24,7 @@ from contend.report.plain import plain_sentence
 from contend.run_context import thread_of
 from contend.services import Services
 from contend.team.support import claims_by_text, lines_of
-from contend.text import without_sentences
+from contend.text import WORDS, without_sentences
 
 EDITABLE = ("executive_summary", "key_findings", "detailed_analysis", "constraints_and_challenges")
 """What a person may edit of a report."""
@@ -169,11 +169,12 @@ class ClosingNodes:
 
 def _report_question(state: ContestState, submission: Submission) -> dict[str, Any]:
     """The interrupt's payload: the report's parts, which may be edited; its sources may not."""
-    report = submission.report
+    report, view = submission.report, ContestView(state)
+    described = WORDS[state["options"]["language"]].asked["merged" if view.editing.published else "report"]
     return question(
         "report",
         {name: getattr(report, name) for name in EDITABLE},
-        description=f"Report of team {state['winner']} on: {state['theme']}",
+        description=described.format(team=view.winner.team.name if view.winner else "", theme=state["theme"]),
         execution_id=state["execution_id"],
         team_id=state["winner"] or "",
         problem=state["problem"],

@@ -28,7 +28,7 @@ from contend.models.record import Identifier, Language, Record
 from contend.models.task import checked_theme
 from contend.settings import checked
 from contend.stores.documents import DocumentStore
-from contend.text import counted
+from contend.text import WORDS, counted
 
 
 class LearnInput(TypedDict, total=False):
@@ -206,10 +206,12 @@ class LearnNodes:
 
 def _delta_question(state: LearningState) -> dict[str, Any]:
     """The interrupt's payload: the operations, which may be edited."""
+    language = state.get("language", "en")
+    changes = counted(len(state["delta"]), "changes", language)
     return question(
         "playbook",
         {"operations": state["delta"]},
-        description=f"{counted(len(state['delta']), 'changes')} to the playbook {_dataset(state)!r}",
+        description=WORDS[language].asked["changes"].format(changes=changes, dataset=_dataset(state)),
         execution_id=state["execution_id"],
         problem=state.get("problem", ""),
     )

@@ -62,8 +62,10 @@ def read_questions(file: Path) -> list[LabelledQuestion]:
     try:
         # Not `splitlines`: a JSON string may hold line separators of Unicode.
         lines = enumerate(file.expanduser().read_text("utf-8-sig").split("\n"), start=1)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: cannot be read as UTF-8 text: {error}") from error
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: not UTF-8 text: save it as UTF-8") from error
     questions = [_question(line, f"{file}, line {number}") for number, line in lines if line.strip()]
     if not questions or len(questions) > _MOST_QUESTIONS:
         raise InputError(f"{file}: holds {len(questions)} questions: give 1 to {_MOST_QUESTIONS:,}, one JSON a line")

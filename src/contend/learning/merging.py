@@ -120,7 +120,7 @@ class _Merge:
     def curated(self) -> Curated:
         done: Counter[str] = Counter(item.operation for item in self._done)
         words = {"ADD": "added", "UPDATE": "updated", "DELETE": "retired"}
-        numbers = {**{word: done[operation] for operation, word in words.items()}, "votes counted": self._votes.total()}
+        numbers = {**{word: done[operation] for operation, word in words.items()}, "rated": self._votes.total()}
         summary = ", ".join(f"{number} {what}" for what, number in numbers.items() if number) or "nothing changed"
         return Curated([*self._bullets.values()], self._done, self._skipped, dict(self._votes), summary)
 

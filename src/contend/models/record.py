@@ -30,9 +30,8 @@ def _not_reserved(name: str) -> str:
     return name
 
 
-Identifier = Annotated[
-    str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$"), AfterValidator(_not_reserved)
-]
+IDENTIFIER_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$"
+Identifier = Annotated[str, StringConstraints(pattern=IDENTIFIER_PATTERN), AfterValidator(_not_reserved)]
 """Ids that form file names or keys: team ids, datasets, threads. None looks like an option of a command."""
 
 IDENTIFIER_RULE = "use 1 to 64 letters, digits, '_' or '-', no '-' first and no reserved name"

@@ -51,7 +51,7 @@ from contend.research.planted import screened
 from contend.research.state import BEGUN, EMPTIED, PageTask, ResearchState, ResearchUpdate, SearchTask
 from contend.research.writing import submission_of
 from contend.services import Services
-from contend.text import compact_tables, estimate_tokens
+from contend.text import WORDS, compact_tables, estimate_tokens
 
 EDITABLE = ("investigation_points", "search_queries", "plan_text")
 """What a person may edit of a plan."""
@@ -292,7 +292,7 @@ def _plan_question(state: ResearchState) -> dict[str, Any]:
     return question(
         "plan",
         {name: plan[name] for name in EDITABLE},
-        description=f"Plan of team {team['name']} for: {state['theme']}",
+        description=WORDS[state["options"]["language"]].asked["plan"].format(team=team["name"], theme=state["theme"]),
         execution_id=state["execution_id"],
         team_id=team["team_id"],
         problem=state.get("problem", ""),

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from contend.errors import InputError
 from contend.models.options import ContestLimits, EvaluatorConfig, JudgmentConfig, Role, RunOptions, TeamConfig
-from contend.models.record import FunctionName, Identifier, Record
+from contend.models.record import IDENTIFIER_PATTERN, IDENTIFIER_RULE, FunctionName, Identifier, Record
 from contend.models.research import SourceName
 
 M = TypeVar("M", bound=BaseModel)
@@ -36,7 +36,8 @@ def first_fault(error: ValidationError) -> str:
         return f"unknown key {field!r}; remove it or mend its spelling"
     if fault["type"] == "missing":
         return f"key {field!r} is missing; add it"
-    message = fault["msg"].removeprefix("Value error, ")
+    is_identifier = fault.get("ctx", {}).get("pattern") == IDENTIFIER_PATTERN
+    message = IDENTIFIER_RULE if is_identifier else fault["msg"].removeprefix("Value error, ")
     value = repr(fault["input"])
     excerpt = value if len(value) <= 60 else f"{value[:57]}…"  # noqa: PLR2004 - one line
     return message if fault["type"] == "value_error" else f"{field} = {excerpt}: {message}"

@@ -81,6 +81,11 @@ _TOLD_DOCUMENT = """
 SELECT json_extract_string(told, '$.type') AS type FROM event JOIN execution USING (execution_id)
 WHERE thread_id = ? AND json_extract_string(told, '$.document') = ? LIMIT 1
 """
+_SPENT = """
+SELECT json_extract(told, '$.spent') AS spent FROM event
+WHERE execution_id = ? AND json_extract_string(told, '$.spent.requests') IS NOT NULL
+ORDER BY CAST(json_extract_string(told, '$.spent.requests') AS INTEGER) DESC LIMIT 1
+"""
 _CALLS = "SELECT * EXCLUDE (execution_id, team_id, round_number) FROM usage WHERE execution_id = ? ORDER BY call_key"
 
 
@@ -230,7 +235,9 @@ class RecordStore:
         return [CallUsage.model_validate(row) for row in await self._rows(_CALLS, execution_id)]
 
     async def usage(self, execution_id: str) -> RunUsage:
-        return RunUsage.of(await self.calls(execution_id))
+        """What an execution's model calls cost; in the middle of a round, as its newest event tells."""
+        told = [RunUsage.model_validate(row["spent"]) for row in await self._rows(_SPENT, execution_id)]
+        return max([RunUsage.of(await self.calls(execution_id)), *told], key=lambda usage: usage.requests)
 
     async def events(self, thread_id: str, *, after: int = 0, limit: int = 500) -> list[KeptEvent]:
         """A thread's events with a number above `after`, in the order in which they were told."""

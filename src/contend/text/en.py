@@ -205,6 +205,15 @@ class Words(NamedTuple):
             "report_merged": "The editor has merged the reports.",
         }
     )
+    asked: Mapping[str, str] = MappingProxyType(
+        {
+            "plan": "Plan of team {team} for: {theme}",
+            "report": "Report of team {team} on: {theme}",
+            "changes": "{changes} to the playbook {dataset!r}",
+            "merged": "Report merged from the teams' on: {theme}",
+        }
+    )
+    """What a person is asked to approve."""
     language: str = "English"
     headings: Headings = Headings()
     feedback: FeedbackWords = FeedbackWords()

@@ -174,6 +174,12 @@ WORDS = Words(
         "winner_picked": "{team_id}が{score}で1位です。",
         "report_merged": "編集者がレポートを統合しました。",
     },
+    asked={
+        "plan": "{team}の計画: {theme}",
+        "report": "{team}のレポート: {theme}",
+        "changes": "プレイブック {dataset} への{changes}",
+        "merged": "各チームのレポートを統合したもの: {theme}",
+    },
     language="日本語",
     feedback=FeedbackWords(
         metrics_unscored="採点できなかった指標: {names}。ほかの指標だけで評価した",

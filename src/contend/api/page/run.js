@@ -205,7 +205,7 @@ function watchView(run, id) {
     leaderboard(run),
     el("section.card", { "aria-label": t("teams") }, [...run.teams.values()].map((team) => teamPart(run, team, id))),
     run.merged && mergedPart(run),
-    run.learned.map((event) => el("section.card", {}, el("h2", {}, t("learned")), el("p", {}, event.summary), el("a", { href: `#/playbook/${encodeURIComponent(event.dataset)}` }, t("playbook")))));
+    run.learned.map((event) => el("section.card", {}, el("h2", {}, t("learned")), el("p", {}, t("version", { n: event.playbook_version })), el("ul", {}, event.lessons.map((lesson) => el("li", {}, lesson))), el("a", { href: `#/playbook/${encodeURIComponent(event.dataset)}` }, t("playbook")))));
 }
 
 function leaderboard(run) {
@@ -254,7 +254,13 @@ function roundPart(team, round, id, isLast) {
       round.steps.map((step) => stepLine(step, round, id, loops)),
       round.document && stepRow("submitted", [t("characters", { n: number(round.characters) }), " ", draftPart(id, round.document, `${team.id}/${round.number}/submitted`)]),
       round.scored && stepRow("scored", el("span", {}, round.metrics.filter((metric) => metric.applies && metric.weight).map((metric) => `${shownName(metric.name)} ${percent(metric.score)}`).join(" · "))),
-      round.judged && stepRow("judged", [el("strong", {}, t(round.judged.exit_reason ? "stops" : "another_round")), " ", round.judged.reasoning])));
+      round.judged && stepRow("judged", [el("strong", {}, t(round.judged.exit_reason ? "stops" : "another_round")), " ", whyDecided(round.judged)])));
+}
+
+/** The judge's words, which are in the run's language, or the rule that decided without a judge. */
+function whyDecided(judged) {
+  if (judged.exit_reason && judged.exit_reason !== "judge") return t(`why_${judged.exit_reason}`);
+  return judged.asked_judge ? judged.reasoning : t("why_least_rounds");
 }
 
 const stepRow = (name, content) => el("li", {}, el("span.what", {}, t(name)), el("div", {}, content));
