@@ -1,15 +1,29 @@
 """What a contest costs beside its models' latency: wall time, CPU, memory, checkpoints, beside an empty graph's.
 
-`python benchmarks/contest.py [--quick]` plays 1, 4 and 16 teams for three rounds against a stub of 200 ms and of 1 s.
+`python benchmarks/contest.py [--quick]` plays 1, 4 and 16 teams for three rounds against a stub of 200 ms and of 1 s,
+each in a process of its own.
 """
 
 import argparse
-import json
+import asyncio
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
+import time
+from collections import Counter
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from contend.app import RunOutcome, run
+from contend.models.events import AnyEvent, RoundJudged, RoundScored, StepDone
+from contend.models.options import RunOptions
+from contend.settings import Settings, load_settings, resource
+from contend.stores.checkpoints import checkpoint_file
+from floor import Floor
+from stub import DOCS, QUERIES, running
 
 ROUNDS = 3
 _CASES = ((1, 200), (4, 200), (16, 200), (1, 1000), (4, 1000), (16, 1000))
@@ -21,10 +35,21 @@ Ideal: the longest chain of one team's calls, times the latency. In brackets: th
 
                          seconds              wall ÷       CPU ms     peak  checkpoint KB
 teams  latency  calls    wall  ideal           ideal       a call       MB   a team, round"""
+_THEME = "How does contend resume a run after a crash, and what is repeated?"
+_ORCHESTRATOR = """[orchestrator]
+max_rounds = {rounds}
+max_concurrent_teams = {teams}
+"""
+_OPTIONS = '\n[options]\ndepth = "deep"\n'
+# Comparisons of near ties would add a call to some runs and not to others.
+_EVALUATOR = "[evaluator]\nnear_tie = 0.0\n"
+_TEAM = """team_id = "team-{number}"
+name = "Team {number}"
+sources = ["local"]
+"""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """Times in seconds; `chain` is the most calls that one team makes one after another; memory in MB, 2 ** 20."""
 
     teams: int
@@ -49,22 +74,100 @@ class Row:
         )
 
 
-def play(teams: int, latency_ms: int) -> Row:
-    """One row, in a process of its own: imports, memory and warmth of one row are not those of another."""
-    script = str(Path(__file__).with_name("contest_row.py"))
-    chosen = ["--teams", str(teams), "--latency-ms", str(latency_ms)]
-    environment = os.environ | _ENVIRONMENT
-    done = subprocess.run([sys.executable, script, *chosen], env=environment, stdout=subprocess.PIPE, check=True)
-    return Row(**json.loads(done.stdout))
+class Spent(NamedTuple):
+    wall: float
+    cpu: float
+
+
+def write_workspace(folder: Path, teams: int) -> None:
+    """Config of a contest between teams that are alike."""
+    (folder / "config" / "teams").mkdir(parents=True)
+    text = _ORCHESTRATOR.format(rounds=ROUNDS, teams=teams)
+    for number in range(1, teams + 1):
+        name = f"config/teams/team-{number}.toml"
+        text += f'\n[[orchestrator.teams]]\nconfig = "{name}"\n'
+        (folder / name).write_text(_TEAM.format(number=number), "utf-8")
+    (folder / "config" / "orchestrator.toml").write_text(text + _OPTIONS, "utf-8")
+    metrics = resource("config/evaluator.toml").read_text("utf-8")
+    (folder / "config" / "evaluator.toml").write_text(_EVALUATOR + metrics, "utf-8")
+
+
+def settings_in(folder: Path, address: str, teams: int) -> Settings:
+    """Settings of a fresh workspace whose models are the stub."""
+    write_workspace(folder, teams)
+    return load_settings(workspace=folder, OPENAI_BASE_URL=address, OPENAI_API_KEY="sk-stub")
+
+
+async def contest(settings: Settings) -> tuple[RunOutcome, list[AnyEvent]]:
+    """Play a contest over the guide to its end, without the learning after it."""
+    events: list[AnyEvent] = []
+    options = RunOptions(documents=[str(DOCS)], model="stub", learn=False)
+    return await run(_THEME, options=options, settings=settings, on_event=events.append), events
+
+
+def longest_chain(events: Sequence[AnyEvent]) -> int:
+    """Calls one after another of the team with the most: plan, write, review, the metrics as one, the judge."""
+    calls: Counter[str] = Counter()
+    for event in events:
+        match event:
+            case StepDone(step="plan" | "write" | "review") | RoundScored() | RoundJudged(asked_judge=True):
+                calls[event.team_id] += 1
+            case _:
+                pass
+    return max(calls.values())
+
+
+async def timed(work: Awaitable[object]) -> Spent:
+    wall, cpu = time.perf_counter(), time.process_time()
+    await work
+    return Spent(time.perf_counter() - wall, time.process_time() - cpu)
+
+
+async def measure(teams: int, latency: float, folder: Path) -> Row:
+    """Play the contest once for warmth and once for the figures; then the same graph with empty nodes."""
+    with running(0) as stub:
+        await contest(settings_in(folder / "warm", stub.address, 1))
+    with running(latency) as stub:
+        settings = settings_in(folder / "contest", stub.address, teams)
+        playing = asyncio.ensure_future(contest(settings))
+        spent = await timed(playing)
+    memory = getrusage(RUSAGE_SELF).ru_maxrss / 1024
+    outcome, events = playing.result()
+    if outcome.status != "completed":
+        raise SystemExit(f"the contest ended {outcome.status}: {outcome.message}")
+    metrics = next(len(event.metrics) for event in events if isinstance(event, RoundScored))
+    empty = load_settings(workspace=folder / "floor")
+    floor = await timed(Floor(teams, ROUNDS, len(QUERIES), metrics, latency).run(empty))
+    return Row(
+        teams=teams,
+        latency=latency,
+        calls=outcome.usage.requests,
+        chain=longest_chain(events),
+        wall=spent.wall,
+        cpu=spent.cpu,
+        memory=memory,
+        checkpoint_bytes=checkpoint_file(settings.folder).stat().st_size,
+        floor_wall=floor.wall,
+        floor_cpu=floor.cpu,
+        floor_bytes=checkpoint_file(empty.folder).stat().st_size,
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="two rows")
-    cases = _QUICK if parser.parse_args().quick else _CASES
-    print(_HEAD.format(rounds=ROUNDS))
-    for teams, latency_ms in cases:
-        print(play(teams, latency_ms).line(), flush=True)
+    parser.add_argument("--row", type=int, nargs=2, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.row:
+        teams, latency_ms = chosen.row
+        with TemporaryDirectory() as folder:
+            print(asyncio.run(measure(teams, latency_ms / 1000, Path(folder))).line(), flush=True)
+        return
+    print(_HEAD.format(rounds=ROUNDS), flush=True)
+    for teams, latency_ms in _QUICK if chosen.quick else _CASES:
+        # A process each: imports, memory and warmth of one row are not those of another.
+        row = [sys.executable, __file__, "--row", str(teams), str(latency_ms)]
+        subprocess.run(row, env=os.environ | _ENVIRONMENT, check=True)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from os.path import commonprefix
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, get_args
@@ -173,15 +174,9 @@ def repeated_share(calls: Sequence[Call]) -> float:
     """The share of prompt tokens that stand at the beginning of an earlier prompt, too."""
     repeated = 0
     for place, call in enumerate(calls):
-        longest = max((shared_start(call.text, other.text) for other in calls[:place]), default=0)
-        repeated += estimate_tokens(call.text[:longest])
+        beginnings = (commonprefix([call.text, other.text]) for other in calls[:place])  # noqa: RUF071 - of texts
+        repeated += estimate_tokens(max(beginnings, key=len, default=""))
     return repeated / sum(call.tokens for call in calls)
-
-
-def shared_start(text: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
-    pairs = enumerate(zip(text, other, strict=False))
-    return next((place for place, (one, two) in pairs if one != two), min(len(text), len(other)))
 
 
 def sizes(calls: Sequence[Call]) -> dict[str, tuple[int, int, int, int]]:

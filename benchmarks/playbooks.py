@@ -1,13 +1,11 @@
 """How fast lessons are found, loaded, saved and curated, by the thousand, and how much memory they take.
 
-`python benchmarks/playbooks.py [--quick] [--ace PYTHON]`. Seconds are the processor's. A search is a team's: warm, with
-the question's vector given. PYTHON is that of an environment with ace-framework: its figures for the same texts stand
-beside.
+`python benchmarks/playbooks.py [--quick]`. Seconds are the processor's. A search is a team's: warm, with the question's
+vector given.
 """
 
 import argparse
 import asyncio
-import json
 import resource
 import subprocess
 import sys
@@ -25,23 +23,6 @@ from contend.stores.playbooks import PlaybookStore
 from stub import prose
 
 _QUERIES = 50
-_ACE = """
-import json, sys, time
-from pathlib import Path
-texts = json.loads(Path(sys.argv[1]).read_text())
-try:
-    from ace import Playbook
-except ImportError:
-    from ace import Skillbook as Playbook
-book = Playbook()
-add = getattr(book, "add_bullet", None) or book.add_skill
-for text in texts:
-    add("general", text)
-file = sys.argv[1] + ".book"
-began = time.process_time(); book.save_to_file(file); saved = time.process_time() - began
-began = time.process_time(); Playbook.load_from_file(file); loaded = time.process_time() - began
-print(json.dumps([saved, loaded]))
-"""
 
 
 def bullets(count: int) -> list[Bullet]:
@@ -93,43 +74,26 @@ async def curation_seconds(store: PlaybookStore) -> float:
     return time.process_time() - began
 
 
-def beside(python: str, kept: list[Bullet], folder: Path) -> list[float]:
-    """Seconds to save and to load the same texts with ace-framework."""
-    texts = folder / "texts.json"
-    texts.write_text(json.dumps([bullet.content for bullet in kept]))
-    done = subprocess.run([python, "-c", _ACE, texts], capture_output=True, text=True, check=True)
-    seconds: list[float] = json.loads(done.stdout.splitlines()[-1])
-    return seconds
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="1,000 and 5,000 bullets only")
-    parser.add_argument("--ace", metavar="PYTHON", help="a Python with ace-framework")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
-        _one(args.one, args.ace)
+        _one(args.one)
         return
-    print(
-        "bullets   search ms   save s   load s   curation s   memory MB"
-        + ("   ace save s   load s" if args.ace else "")
-    )
+    print("bullets   search ms   save s   load s   curation s   memory MB")
     for count in [1_000, 5_000] if args.quick else [1_000, 5_000, 10_000, 50_000]:
         # A process each: memory that one size took would count for the next.
-        more = ["--ace", args.ace] if args.ace else []
-        subprocess.run([sys.executable, __file__, "--one", str(count), *more], check=True)
+        subprocess.run([sys.executable, __file__, "--one", str(count)], check=True)
 
 
-def _one(count: int, ace: str | None) -> None:
+def _one(count: int) -> None:
     kept = bullets(count)
     with TemporaryDirectory() as folder:
         search, saved, loaded, curated = asyncio.run(measured(kept, Path(folder)))
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        row = f"{count:7,} {search:11.2f} {saved:8.2f} {loaded:8.2f} {curated:12.2f} {memory:11.0f}"
-        if ace:
-            row += "".join(f" {seconds:12.2f}" for seconds in beside(ace, kept, Path(folder)))
-    print(row, flush=True)
+    print(f"{count:7,} {search:11.2f} {saved:8.2f} {loaded:8.2f} {curated:12.2f} {memory:11.0f}", flush=True)
 
 
 if __name__ == "__main__":

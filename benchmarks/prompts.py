@@ -7,15 +7,17 @@
 import argparse
 import re
 from collections.abc import Iterator, Mapping
-from itertools import cycle, islice
+from itertools import accumulate, cycle, islice
 from pathlib import Path
 from typing import NamedTuple
 
 from contend.llm import COMPACT_PASSAGE_TOKENS
 from contend.models.record import Language
 from contend.models.round import RoundPromptContext, RoundState
-from contend.prompts import PromptBuilderSettings, PromptLibrary, Untrusted, UserPromptBuilder
+from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, UserPromptBuilder
+from contend.prompts.judging import JudgePrompt
 from contend.prompts.library import LANGUAGES
+from contend.prompts.research import PassageAtHand, PlanPrompt, ShownPassage, WritePrompt
 from contend.settings import resource
 from contend.stores.leaderboard import LiveLeaderboard
 from contend.text import estimate_tokens
@@ -55,19 +57,11 @@ def text_of(language: Language, characters: int, *, first: int = 0) -> str:
     return " ".join(islice(said(language), first, first + characters // 10))[:characters]
 
 
-def passages(language: Language) -> list[dict[str, object]]:
+def passages(language: Language) -> list[ShownPassage]:
     """As many as a writer is offered."""
-    chosen: list[dict[str, object]] = []
-    tokens = 0
-    for number in range(1, 17):
-        text = text_of(language, PASSAGE, first=number * 17)
-        tokens += estimate_tokens(text)
-        if tokens > COMPACT_PASSAGE_TOKENS:
-            break
-        title = Untrusted(text[:40], label="title")
-        shown = {"number": number, "title": title, "text": Untrusted(text, label="passage"), "speaks_to_ai": False}
-        chosen.append(shown)
-    return chosen
+    texts = [text_of(language, PASSAGE, first=number * 17) for number in range(1, 17)]
+    fitting = [end <= COMPACT_PASSAGE_TOKENS for end in accumulate(map(estimate_tokens, texts))].count(True)
+    return [ShownPassage(number=at, title=text[:40], text=text) for at, text in enumerate(texts[:fitting], start=1)]
 
 
 def board(rounds: int) -> LiveLeaderboard:
@@ -94,30 +88,25 @@ def rounds_before(language: Language, number: int) -> list[RoundState]:
     ]
 
 
-def calls(language: Language, brief: str, past: list[RoundState]) -> dict[str, dict[str, object]]:
-    """The values of the calls that hold the brief."""
-    shared: dict[str, object] = {
-        "theme": Untrusted(_QUESTIONS[language]),
-        "instructions": "",
-        "brief": brief,
-        "points": [Untrusted(text_of(language, 60, first=at)) for at in range(4)],
-    }
-    plan = {
-        "at_hand": [{"title": Untrusted("guide"), "text": Untrusted(text_of(language, 240))}] * 4,
-        "history": [{"round_number": each.round_number, "uncovered": []} for each in past],
-        "feedback": Untrusted(past[-1].feedback if past else "", label="feedback"),
-        "sources": ["local"],
-        "query_hints": [],
-        "round_number": len(past) + 1,
-    }
-    best = past[-1].submission_content if past else ""
-    write = {
-        "passages": passages(language),
-        "bullets": [],
-        "best_draft": Untrusted(best, label="draft"),
-        "feedback": "",
-    }
-    return {"supervisor/plan": shared | plan, "writer/write": shared | write}
+def calls(language: Language, brief: str, past: list[RoundState]) -> list[PromptValues]:
+    """What the calls that hold the brief are asked with."""
+    theme, latest = _QUESTIONS[language], past[-1] if past else None
+    plan = PlanPrompt(
+        theme=theme,
+        brief=brief,
+        at_hand=[PassageAtHand(title="guide", text=text_of(language, 240))] * 4,
+        feedback=latest.feedback if latest else "",
+        sources=["local"],
+        round_number=len(past) + 1,
+    )
+    write = WritePrompt(
+        theme=theme,
+        brief=brief,
+        points=[text_of(language, 60, first=at) for at in range(4)],
+        passages=passages(language),
+        best_draft=latest.submission_content if latest else "",
+    )
+    return [plan, write]
 
 
 def lengths(language: Language, number: int) -> Lengths:
@@ -136,9 +125,10 @@ def lengths(language: Language, number: int) -> Lengths:
     )
     bullets = [{"id": f"b{at}", "content": text_of(language, 120, first=at)} for at in range(8)]
     brief = builder.build_team_prompt(context, bullets=bullets)
-    judged = {"prompt": builder.build_judgment_prompt(context), "scores": [each.evaluation_score for each in past]}
-    asked = {**calls(language, brief, past), "judge/judge": judged}
-    rendered = [len(_LIBRARY.render(name, values, language=language, mark=_MARK)) for name, values in asked.items()]
+    scores = [each.evaluation_score for each in past]
+    judged = JudgePrompt(prompt=builder.build_judgment_prompt(context), scores=scores)
+    asked = [*calls(language, brief, past), judged]
+    rendered = [len(_LIBRARY.show(each, language=language, mark=_MARK)) for each in asked]
     return Lengths(len(brief), *rendered)
 
 
