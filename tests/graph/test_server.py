@@ -132,8 +132,9 @@ def test_a_team_that_fails_is_named_in_the_answer(server: Server, endpoint: Vend
 def test_a_run_cancelled_midway_goes_on_with_the_options_it_began_with(server: Server, endpoint: Vendors) -> None:
     endpoint.hang(prompt="writer/write", after=1)
     thread = server.thread()
-    begun = {"teams": ["alpha"], "min_rounds": 2, "max_rounds": 2, "dataset": "kept", "learn": False}
-    run = server.client.runs.create(thread, "contend", input={"theme": THEME}, context=begun)
+    begun = {"min_rounds": 2, "max_rounds": 2, "dataset": "kept", "learn": False}
+    context = {**begun, "teams": ["alpha"]}
+    run = server.client.runs.create(thread, "contend", input={"theme": THEME}, context=context)
     while not endpoint.hung:
         time.sleep(0.02)
     before = [*endpoint.calls]
@@ -144,7 +145,7 @@ def test_a_run_cancelled_midway_goes_on_with_the_options_it_began_with(server: S
 
     state = server.client.threads.get_state(thread)["values"]
     assert ended["status"] == "completed"
-    assert {name: state["given"][name] for name in begun} == begun
+    assert {name: state["options"][name] for name in begun} == begun
     assert [team["team_id"] for team in ended["summary"]["team_statuses"]] == ["alpha"]
     assert [finished["round_number"] for finished in state["outcomes"][0]["rounds"]] == [1, 2]
     assert not (server.workspace / "playbooks" / "kept.json").exists()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from contend.team.judge_view import body_blocks, uncovered_points
+from contend.team.judge_view import uncovered_points
 
 ENGLISH = "Dampers stop the humming of bridges, because they take the energy out of the cables [1]."
 JAPANESE = "再開コマンドは作業フォルダーの保存内容を読み込み、終わった段階の続きから動作する[1]。"
@@ -67,14 +67,17 @@ def test_a_question_answers_no_other_point() -> None:
     [
         "### The price of dampers",
         "*Generated at: 2026-01-01*",
-        "```\nprice_of_dampers = 3\n```",
-        "~~~\nprice_of_dampers = 3\n~~~",
-        "| The price of dampers | 3 |",
-        "---",
+        "## References\n\n1. **The price of dampers**",
     ],
 )
 def test_what_is_no_text_of_a_report_says_nothing(block: str) -> None:
-    assert body_blocks(f"Bridges hum [1].\n\n{block}\n\n橋は鳴る[2]。") == ["Bridges hum.", "橋は鳴る。"]
+    assert uncovered_points(["price of dampers"], f"Bridges hum [1].\n\n{block}") == ["price of dampers"]
+
+
+def test_a_row_of_a_table_answers_a_point() -> None:
+    table = "| Part | Figure |\n|---|---|\n| The price of dampers [1] | 3 |"
+
+    assert uncovered_points(["price of dampers"], f"Bridges hum [1].\n\n{table}") == []
 
 
 def test_a_point_that_names_nothing_is_no_point() -> None:

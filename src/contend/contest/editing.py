@@ -27,7 +27,7 @@ from contend.research.draft_forms import length_of
 from contend.research.drafts import draft_of, faults_of
 from contend.research.evidence import MOST_OF_WHOLE
 from contend.research.full import draft_text, length_values
-from contend.research.planted import PlantedFilter, without_planted
+from contend.research.planted import PlantedFilter, by_address, without_planted
 from contend.services import Services
 from contend.stores.documents import passage_id
 from contend.team.judge_view import whole_passages
@@ -199,12 +199,8 @@ class EditingNodes:
 
 def _signals_of(sections: Sequence[Found]) -> dict[str, list[str]]:
     """The signals of documents that speak to AI systems, by code: a model was asked of those that a team found."""
-    by_url: dict[str, list[str]] = {}
-    for each in sections:
-        for name in certain_signals(f"{each.result.title}\n\n{each.heading}\n\n{each.text}"):
-            signals = by_url.setdefault(each.result.url, [])
-            signals += [name] if name not in signals else []
-    return by_url
+    texts = ((each.result.url, f"{each.result.title}\n\n{each.heading}\n\n{each.text}") for each in sections)
+    return by_address((url, names) for url, text in texts if (names := certain_signals(text)))
 
 
 def is_worse(score: float | None, best: float | None, comparisons: Sequence[Comparison]) -> bool:

@@ -80,7 +80,6 @@ class OpeningNode:
             **EMPTY,
             **opened(state, opening, execution_id),
             "earlier": _earlier(state),
-            "given": opening.request.model_dump(mode="json", exclude_none=True),
             "task": self._task(opening, execution_id),
             "fingerprint": opening.fingerprint,
             "teams": [team.model_dump(mode="json") for team in opening.teams],

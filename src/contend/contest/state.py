@@ -54,8 +54,6 @@ class ContestState(ContestInput, ContestOutput, total=False):
     asked: dict[str, str]
     """What the run was opened for."""
     earlier: str
-    given: dict[str, Any]
-    """The RunOptions that the caller set."""
     options: dict[str, Any]
     """The ResolvedOptions of the run."""
     task: dict[str, Any]

@@ -40,9 +40,8 @@ from contend.research.draft_forms import with_passages
 from contend.research.evidence import EMPTY, PASSAGES_A_QUERY, Evidence, EvidencePool, passages_of
 from contend.research.full import fixes_for, length_values
 from contend.research.nodes import search_done, turn_off
-from contend.research.planted import guard_of, screened, without_planted
+from contend.research.planted import guard_of, screened, speaking_of, without_planted
 from contend.research.state import ResearchInput, ResearchOutput, ResearchState
-from contend.research.writing import speaking_of
 from contend.retrieval import HybridIndex
 from contend.services import Services
 from contend.sources.passages import TextPiece

@@ -13,7 +13,7 @@ from contend.langgraph_compat import known_cause
 from contend.models.evaluation import Submission
 from contend.models.events import MOST_HITS, Hit, SearchDone, SourceOff
 from contend.models.research import Draft, Found, ResearchPlan
-from contend.research import compact, full
+from contend.research import compact, evidence, full
 from contend.research.ask import (
     draft_to_mend,
     hand_in,
@@ -27,25 +27,6 @@ from contend.research.ask import (
     tell_step,
     with_texts,
     working_sources,
-)
-from contend.research.evidence import (
-    EvidencePool,
-    at_work,
-    chosen_ids,
-    earlier_ids,
-    grown_pool,
-    keep_pool,
-    nearest_passages,
-    pages_to_read,
-    passages_of,
-    pool_of,
-    room_for,
-    seated,
-    tokens_of,
-    unread_pages,
-    whole_ids,
-    within,
-    working_ids,
 )
 from contend.research.planted import screened
 from contend.research.state import BEGUN, EMPTIED, PageTask, ResearchState, ResearchUpdate, SearchTask
@@ -75,7 +56,7 @@ class ResearchNodes:
             best = await self.services.submission(state.get("best_submission"))
             revision = await self._without_plan(whole, best) if best else None
             return {**first, **(revision or await self._plan(whole, best))}
-        open_questions = open_queries(state, await pool_of(self.services, state))
+        open_questions = open_queries(state, await evidence.pool_of(self.services, state))
         if state.get("accepted") or state["iteration_count"] >= max_iterations(state):
             if open_questions and not state.get("open_searched"):
                 # Nobody writes that nothing is known before a search for exactly that came back empty.
@@ -116,20 +97,20 @@ class ResearchNodes:
 
         Where pages are to be read in full, they are read first, and come back here.
         """
-        if pages_to_read(state):
+        if evidence.pages_to_read(state):
             return {}
         off = {**state.get("sources_off", {}), **{item["source"]: item["reason"] for item in state.get("failed", [])}}
         best = await self.services.submission(state.get("best_submission"))
-        before = await pool_of(self.services, state)
+        before = await evidence.pool_of(self.services, state)
         whole = [] if "local" in off or before["passages"] else await self._whole_documents(state)
-        pool = grown_pool(before, state, queries_of(state), whole)
+        pool = evidence.grown_pool(before, state, queries_of(state), whole)
         if not pool["passages"]:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "nothing matched"
             raise SourceError(f"no source gave anything for {state['theme'][:80]!r} ({reasons})")
         pool, usage = await screened(self.services, state, pool)
         if whole and not full.writes_by_section(state):
             pool = {**pool, "shown": [each["id"] for each in pool["passages"]]}
-        working = self._working(state, pool, best, first=whole_ids(pool, whole))
+        working = self._working(state, pool, best, first=evidence.whole_ids(pool, whole))
         if state.get("found") or whole:
             pages = state.get("read", [])
             read = sum(not page["problem"] for page in pages)
@@ -137,9 +118,9 @@ class ResearchNodes:
             tell_step(self.services, state, "search", how_many(state, len(pool["results"]), "sources") + in_full)
         return {
             **working,
-            "pool": await keep_pool(self.services, state, pool),
+            "pool": await evidence.keep_pool(self.services, state, pool),
             "sources_off": off,
-            "unread": unread_pages(state, pool["results"], best),
+            "unread": evidence.unread_pages(state, pool["results"], best),
             "more_queries": [],
             # Where it grew up to this reading list: each key that is written is a row of every store.
             **cast("ResearchUpdate", {key: EMPTIED for key in ("found", "failed", "read") if state.get(key)}),
@@ -148,21 +129,22 @@ class ResearchNodes:
 
     async def choose(self, state: ResearchState) -> ResearchUpdate:
         """A model chooses once which of the new passages serve which point; what the draft cites stays."""
-        pool, best = await pool_of(self.services, state), await self.services.submission(state.get("best_submission"))
+        pool = await evidence.pool_of(self.services, state)
+        best = await self.services.submission(state.get("best_submission"))
         by_id = {each["id"]: each for each in pool["passages"]}
         budget, pinned = profile(state).chosen_tokens, pinned_ids(state, best)
         candidates = [by_id[each] for each in state["to_choose"]]
-        texts = await with_texts(self.services, passages_of(pool, state["to_choose"]))
+        texts = await with_texts(self.services, evidence.passages_of(pool, state["to_choose"]))
         reply, usage = await full.choose(self.services, state, candidates, texts, budget=budget)
-        room = room_for(pool, pinned, profile(state))
-        choice = chosen_ids(reply, candidates, tokens=room - tokens_of(pool, pinned))
-        ids = within(pool, [*pinned, *choice, *earlier_ids(state, best)], tokens=room)
+        room = evidence.room_for(pool, pinned, profile(state))
+        choice = evidence.chosen_ids(reply, candidates, tokens=room - evidence.tokens_of(pool, pinned))
+        ids = evidence.within(pool, [*pinned, *choice, *evidence.earlier_ids(state, best)], tokens=room)
         pool = {**pool, "shown": [*pool["shown"], *state["to_choose"]]}
         gaps = [query for query in reply.gaps if query not in pool["searches"]]
         tell_step(self.services, state, "choose", how_many(state, len(candidates), "passages", part=len(choice)))
         return {
-            **at_work(pool, ids),
-            "pool": await keep_pool(self.services, state, pool),
+            **evidence.at_work(pool, ids),
+            "pool": await evidence.keep_pool(self.services, state, pool),
             "to_choose": [],
             # One search for gaps a loop: what it finds is chosen among, and then written from.
             "more_queries": [] if state.get("gaps_searched") else gaps,
@@ -174,7 +156,7 @@ class ResearchNodes:
         """One page or paper in full: its passages nearest to the queries join what was found."""
         url = task["result"]["url"]
         page = await self.services.sources.full_texts.read(url)
-        nearest = nearest_passages(task, page, await self.services.documents.get(task["summary"]))
+        nearest = evidence.nearest_passages(task, page, await self.services.documents.get(task["summary"]))
         ids = await self.services.documents.put_many([text for text, _ in nearest])
         hits = [{**hit, "text": document} for (_, hit), document in zip(nearest, ids, strict=True)]
         return {"found": hits, "read": [{"url": url, "problem": ""}]}
@@ -213,32 +195,33 @@ class ResearchNodes:
         return await self._store(sections, "", is_summary=False)
 
     def _working(
-        self, state: ResearchState, pool: EvidencePool, best: Submission | None, first: Sequence[str]
+        self, state: ResearchState, pool: evidence.EvidencePool, best: Submission | None, first: Sequence[str]
     ) -> ResearchUpdate:
         """The passages to work with, where all that may be read fits; else those to choose among.
 
         `first`: the ids of those that come before others, in this order.
         """
-        limits, earlier = profile(state), earlier_ids(state, best)
+        limits, earlier = profile(state), evidence.earlier_ids(state, best)
         pinned = pinned_ids(state, best)
-        room = room_for(pool, pinned, limits)
+        room = evidence.room_for(pool, pinned, limits)
         if limits.compact:
-            return at_work(pool, working_ids(pool, pinned, tokens=limits.chosen_tokens))
-        candidates = working_ids(pool, [*pinned, *earlier, *first], tokens=max(room, limits.offered_tokens))
+            return evidence.at_work(pool, evidence.working_ids(pool, pinned, tokens=limits.chosen_tokens))
+        candidates = evidence.working_ids(pool, [*pinned, *earlier, *first], tokens=max(room, limits.offered_tokens))
         if first and not full.writes_by_section(state):
             # One writer reads all there is; what it cites stays for the calls that follow.
-            return {**at_work(pool, candidates), "to_choose": [], "nothing_new": False}
-        everything = within(pool, [*earlier, *candidates], tokens=room)
+            return {**evidence.at_work(pool, candidates), "to_choose": [], "nothing_new": False}
+        everything = evidence.within(pool, [*earlier, *candidates], tokens=room)
         old = {*pinned, *earlier, *pool["shown"]}
         new = [each for each in candidates if each not in old]
         has_draft = bool(state.get("draft_report"))
         if len(everything) == len(set(candidates)):
-            return {**at_work(pool, everything), "to_choose": [], "nothing_new": has_draft and not new}
+            return {**evidence.at_work(pool, everything), "to_choose": [], "nothing_new": has_draft and not new}
         if not new:
             # A model has chosen among all of it. A round that begins looks again at what its searches find first.
             queries = [] if has_draft else queries_of(state)
-            ids = [*earlier, *(each["id"] for each in seated(pool["passages"], queries)[: len(queries)])]
-            return {**at_work(pool, within(pool, ids, tokens=room)), "to_choose": [], "nothing_new": has_draft}
+            ids = [*earlier, *(each["id"] for each in evidence.seated(pool["passages"], queries)[: len(queries)])]
+            working = evidence.within(pool, ids, tokens=room)
+            return {**evidence.at_work(pool, working), "to_choose": [], "nothing_new": has_draft}
         return {"to_choose": new, "nothing_new": False}
 
     async def _without_plan(self, state: ResearchState, best: Submission) -> ResearchUpdate | None:
@@ -246,7 +229,7 @@ class ResearchNodes:
 
         What its judges missed is looked up in what no call has at hand.
         """
-        pool = await pool_of(self.services, state)
+        pool = await evidence.pool_of(self.services, state)
         only_local = await working_sources(self.services, state) == ["local"]
         if not pool.get("whole") or not only_local or profile(state).compact:
             return None
@@ -325,7 +308,7 @@ def pinned_ids(state: ResearchState, best: Submission | None) -> list[str]:
     return draft.passages() if (draft := draft_to_mend(state, best)) else []
 
 
-def open_queries(state: ResearchState, pool: EvidencePool) -> list[str]:
+def open_queries(state: ResearchState, pool: evidence.EvidencePool) -> list[str]:
     """The searches named by the draft's open statements that nobody has made."""
     if not state.get("draft_report"):
         return []

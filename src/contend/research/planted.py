@@ -4,7 +4,7 @@ They are known by code's signals and a model's word. What they want said is sent
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from hashlib import sha256
 
@@ -118,6 +118,19 @@ async def screened(
         for each in pool["passages"]
     ]
     return {**pool, "passages": passages}, usage
+
+
+def speaking_of(pool: EvidencePool) -> dict[str, list[str]]:
+    """By the address of each document that speaks to AI systems, the signals by which it is known."""
+    return by_address((each["url"], each.get("signals", [])) for each in pool["passages"] if each.get("speaks_to_ai"))
+
+
+def by_address(signals: Iterable[tuple[str, Sequence[str]]]) -> dict[str, list[str]]:
+    """Signals of passages by the address of their document, each once."""
+    of_address: dict[str, list[str]] = {}
+    for url, names in signals:
+        of_address[url] = list(dict.fromkeys([*of_address.get(url, []), *names]))
+    return of_address
 
 
 def _screen(new: Sequence[Evidence], texts: dict[str, str]) -> tuple[dict[str, list[str]], list[tuple[Evidence, str]]]:

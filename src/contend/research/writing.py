@@ -28,7 +28,7 @@ from contend.research.ask import (
     whole_results,
 )
 from contend.research.evidence import EvidencePool, at_work, pool_of, room_for, tokens_of, working_ids
-from contend.research.planted import guard_of, without_planted
+from contend.research.planted import guard_of, speaking_of, without_planted
 from contend.research.state import EMPTIED, ResearchState, ResearchUpdate, SectionTask, WrittenSection
 from contend.services import Services
 from contend.text import shorten
@@ -197,13 +197,3 @@ def _found_by(state: ResearchState, pool: EvidencePool) -> dict[str, str]:
     ids = Draft.model_validate(state["draft_report"]).passages()
     passages = [each for each in pool["passages"] if each["id"] in ids and each["queries"]]
     return {each["id"]: min(each["queries"], key=lambda query: each["queries"][query]) for each in passages}
-
-
-def speaking_of(pool: EvidencePool) -> dict[str, list[str]]:
-    """By the address of each document that speaks to AI systems, the signals by which it is known."""
-    by_address: dict[str, list[str]] = {}
-    for each in pool["passages"]:
-        if each.get("speaks_to_ai"):
-            signals = by_address.setdefault(each["url"], [])
-            signals += [name for name in each.get("signals", []) if name not in signals]
-    return by_address

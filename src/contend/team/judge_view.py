@@ -1,7 +1,7 @@
 """A submission as judges see it, with its passages; what code refuses or misses in it."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import accumulate, takewhile
@@ -104,11 +104,8 @@ async def whole_passages(services: Services, passages: Sequence[Passage], *, tok
     return [each for each, end in zip(whole, ends, strict=True) if end <= tokens] or whole[:1]
 
 
-_FRAME = re.compile(
-    r"#{1,6}\s|-\s(?:Source|URL|Published|Authors): |\d{1,3}\.\s\*\*[^*]+\*\*\Z|\|[\s:|-]+\Z"
-    rf"|{re.escape(GENERATED_AT)}"
-)
-"""Headings, entries of references, the ruler of a table: they may repeat, and say nothing of the question."""
+_FRAME = re.compile(rf"#{{1,6}}\s|{re.escape(GENERATED_AT)}")
+"""Headings and the report's date: they may repeat, and say nothing of the question."""
 
 _REFERENCES_START = re.compile(rf"^(?:{'|'.join(_REFERENCES)})", re.MULTILINE)
 _ENTRY = re.compile(r"^(?=\d{1,3}\. \*\*)", re.MULTILINE)
@@ -136,27 +133,22 @@ def refusal(theme: str, content: str, language: Language = "en") -> str | None:
     if not clean(content).strip():
         return WORDS[language].feedback.submission_empty
     question = _bare(theme)
-    sentences = (sentence for sentence in _said(whole_text(content)) if not _is_opener(sentence))
+    sentences = (sentence for sentence in _said(clean(content)) if not _is_opener(sentence))
     parts = (part for sentence in sentences for part in re.split("[.?!。．？！]", sentence))
     beyond = any(terms(part) and _bare(part) not in question for part in parts)
     return None if beyond else WORDS[language].feedback.submission_repeats_question
 
 
 def _is_opener(sentence: str) -> bool:
-    plain = without_marks(without_item_mark(sentence))
-    words = normalized(clean(plain, single_line=True)).replace("_", " ")
+    words = normalized(clean(sentence, single_line=True)).replace("_", " ")
     return _OPENER.fullmatch(" ".join(re.sub(r"[^\w\s']", " ", words).split())) is not None
 
 
 def _said(markdown: str) -> Iterator[str]:
-    """The sentences up to the references, without headings."""
-    blocks = (block for block in _blocks(markdown) if not _FRAME.match(block))
-    return (each for block in blocks for each in split_sentences(without_item_mark(block)))
-
-
-def _blocks(markdown: str) -> Iterator[str]:
-    """Those up to the references."""
-    return takewhile(lambda block: not block.startswith(_REFERENCES), split_blocks(markdown))
+    """The sentences and rows up to the references, without headings and citation marks."""
+    blocks = takewhile(lambda block: not block.startswith(_REFERENCES), split_blocks(markdown))
+    texts = (without_item_mark(without_marks(block)) for block in blocks if not _FRAME.match(block))
+    return (each for text in texts for each in split_sentences(text))
 
 
 def _bare(text: str) -> str:
@@ -168,7 +160,6 @@ _COVERED = 0.5
 
 _LEAST_TERMS = 2
 
-_NO_TEXT = re.compile(rf"#{{1,6}}\s|{re.escape(GENERATED_AT)}|```|~~~|\||[-*_=]{{3,}}\Z")
 _ASKING = re.compile(f"(?:{ja.ASKS})")
 _QUESTION = re.compile(r"[?？][\"'”’»)\]」』）*_`]*\Z")
 _NAMING = re.compile(ja.CONTENT_WORD)
@@ -176,7 +167,10 @@ _NAMING = re.compile(ja.CONTENT_WORD)
 
 def uncovered_points(points: Sequence[str], markdown: str) -> list[str]:
     """The points of whose content too little stands in a report's statements; those that name nothing are left out."""
-    present = {term for sentence in _statements(markdown, besides=points) for term in terms(sentence)}
+    # To repeat a point is not to answer it, nor is to ask.
+    repeated = {squeezed(point) for point in points}
+    said = (each for each in _said(markdown) if squeezed(each) not in repeated and not _QUESTION.search(each))
+    present = {term for each in said for term in terms(each)}
     return [point for point in points if not _is_answered(point, present)]
 
 
@@ -185,13 +179,6 @@ def _is_answered(point: str, present: AbstractSet[str]) -> bool:
     content = set(terms(_content_of(point)))
     count = len(content & present)
     return count >= min(len(content), _LEAST_TERMS) and count >= _COVERED * len(content)
-
-
-def _statements(markdown: str, *, besides: Collection[str]) -> list[str]:
-    """The sentences of a report without its questions and `besides`: to repeat a point is not to answer it."""
-    others = {squeezed(text) for text in besides}
-    sentences = (each for block in body_blocks(markdown) for each in split_sentences(without_item_mark(block)))
-    return [each for each in sentences if squeezed(each) not in others and not _QUESTION.search(each)]
 
 
 def names_something(point: str) -> bool:
@@ -207,8 +194,3 @@ def _content_of(point: str) -> str:
     if detect_language(point) != "ja":
         return point
     return " ".join(_NAMING.findall(_ASKING.sub(" ", point))) or point
-
-
-def body_blocks(markdown: str) -> list[str]:
-    """What a report says: no headings, no code, no tables, no references, no citation marks."""
-    return [without_marks(block) for block in _blocks(markdown) if not _NO_TEXT.match(block)]
