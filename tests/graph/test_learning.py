@@ -425,10 +425,10 @@ async def test_feedback_is_shown_whole_and_cut_only_for_a_small_model(
     stub: Stub, playbooks: PlaybookStore, documents: DocumentStore
 ) -> None:
     feedback = ("word " * 500).strip()
-    nodes = _nodes(stub, playbooks, documents)
+    reflectors = (ReflectorAgent(stub), ReflectorAgent(stub, lambda _: 1_000))
 
-    await _learned(nodes, rounds=[_round(feedback)])
-    await _learned(nodes, rounds=[_round(feedback)], compact=True)
+    for reflector in reflectors:
+        await _learned(LearnNodes(reflector, _curator(stub, playbooks), documents), rounds=[_round(feedback)])
 
     whole, cut = (shown["rounds"][0]["feedback"] for shown in stub.shown if "rounds" in shown)
     assert whole == feedback

@@ -14,7 +14,6 @@ from contend.errors import BudgetExhausted, ContendError, InputError
 from contend.langgraph_compat import cause
 from contend.learning.graph import LearningState, LearnInput, LearnOutput, build_learn_graph
 from contend.learning.reflector import PlayedRound
-from contend.llm import role_profile
 from contend.models.events import Learned, TeamDone, TeamStarted
 from contend.models.options import ResolvedOptions, TeamConfig
 from contend.models.playbook import CurationResult
@@ -177,7 +176,6 @@ async def learn_input_of(services: Services, state: ContestState, dataset: str) 
         execution_id=state["execution_id"],
         dataset=dataset,
         language=options.language,
-        compact=role_profile(options, "reflector").compact,
         theme=state["theme"],
         rounds=[each.model_dump(mode="json") for outcome in outcomes for each in _played_rounds(outcome, reasons)],
         withheld=state.get("withheld"),

@@ -44,7 +44,6 @@ class LearnInput(TypedDict, total=False):
         dict[str, Any] | None, Field(description="The bullets that one team went without: `team_id` and `bullets`.")
     ]
     approve: Annotated[bool, Field(description="Whether a person sees the delta before it is applied.")]
-    compact: Annotated[bool, Field(description="Whether texts are cut to what a small model reads.")]
     sources: Annotated[
         list[str], Field(description="Ids of the documents that the teams read: lessons may not copy from them.")
     ]
@@ -102,7 +101,6 @@ class _LearnRequest(Record):
     sources: list[str] = Field(default_factory=list)
     withheld: Withheld | None = None
     approve: bool = False
-    compact: bool = False
 
 
 def whole_input(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,7 +140,6 @@ class LearnNodes:
             execution_id=execution_id,
             theme=theme,
             language=request.language,
-            compact=request.compact,
         )
         return {
             **FRESH,

@@ -85,13 +85,11 @@ class ReflectorAgent:
         execution_id: str,
         theme: str = "",
         language: Language = "en",
-        compact: bool = False,
     ) -> Reflection:
         """Lessons of the rounds, and one tag at most for each of `bullets` that a round used.
 
         Without rounds there is no call. Of many rounds the best and the worst are shown. Tags of other bullets are
-        dropped and logged. Texts are cut where they take more than half of what the model reads, and to the least if
-        `compact`.
+        dropped and logged. Texts are cut where they take more than half of what the model reads.
 
         Raises:
             ModelError: as `Model.structured`.
@@ -101,7 +99,7 @@ class ReflectorAgent:
         ids = {bullet_id for each in rounds for bullet_id in each.used}
         own = [bullet for bullet in bullets if bullet.id in ids]
         context = self.context_of(execution_id)
-        limits = _COMPACT if compact else next(each for each in _LIMITS if _fits(rounds, each, context))
+        limits = next(each for each in _LIMITS if _fits(rounds, each, context))
         prompt = ReflectorPrompt(
             dataset=dataset,
             theme=theme,
