@@ -124,7 +124,7 @@ def test_a_change_to_a_version_that_is_no_longer_the_newest_is_told_and_not_made
     assert api.http.request(method, f"{ports}{path}?version=3", json=body).status_code == 200
 
 
-@pytest.mark.parametrize("kind", ["json", "ace", "markdown"])
+@pytest.mark.parametrize("kind", ["json", "markdown"])
 def test_a_playbook_moves_to_another_server_in_each_format(api: Api, ports: str, kind: str) -> None:
     text = api.http.get(f"{ports}/export?format={kind}").text
     other = f"/playbooks/docks-{uuid4().hex[:8]}"
@@ -158,7 +158,7 @@ def test_a_playbook_moves_to_another_server_in_each_format(api: Api, ports: str,
         (("POST", "/import", {"text": "just prose"}), 422, "a file: holds no lessons"),
         (("POST", "/import", {"text": '{"bullets": [{}]}', "name": "x.json"}), 422, "x.json: lesson 1: "),
         (("POST", "/import", {"text": "- Ask.\n- The password is harbour-gull-77."}), 422, "looks like a secret"),
-        (("GET", "/export?format=pdf", None), 422, "format: Input should be 'json', 'ace' or 'markdown'"),
+        (("GET", "/export?format=pdf", None), 422, "format: Input should be 'json' or 'markdown'"),
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_changes_nothing(

@@ -24,7 +24,7 @@ from contend.models.record import IDENTIFIER_RULE, Identifier, Record, Text, Utc
 from contend.stores.playbooks import PlaybookStore
 
 _LATEST_VERSION = 2**31
-_MEDIA: dict[Format, str] = {"json": "application/json", "ace": "text/plain", "markdown": "text/markdown"}
+_MEDIA: dict[Format, str] = {"json": "application/json", "markdown": "text/markdown"}
 _EXPORTS = {media: {"schema": {"type": "object" if kind == "json" else "string"}} for kind, media in _MEDIA.items()}
 
 
@@ -92,7 +92,7 @@ class LessonChange(Record):
 
 
 class LessonFile(Record):
-    """A file's text: JSON, the text of ACE playbooks or a Markdown list. The history shows its `name`."""
+    """A file's text: JSON or a Markdown list. The history shows its `name`."""
 
     model_config = example(
         """{"name": "lessons.md", "text": "- For tide times, trust the harbour's table before any news."}"""
@@ -222,7 +222,7 @@ async def import_lessons(file: LessonFile, editor: Editor) -> ImportResult:
 async def export_lessons(
     dataset: ExistingDataset,
     store: Store,
-    kind: Annotated[Format, Query(alias="format", description="json, ace (its text) or markdown.")] = "json",
+    kind: Annotated[Format, Query(alias="format", description="json or markdown.")] = "json",
 ) -> Response:
     """The playbook for another machine or tool; `import` reads each format."""
     text = await asyncio.to_thread(playbook_text, await store.load(dataset), kind)

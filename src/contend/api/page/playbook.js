@@ -6,7 +6,7 @@ import { problem, saveFile } from "./problem.js";
 import { percent, t, when } from "./words.js";
 
 const FIRST_VERSIONS = 10;
-const SUFFIXES = { json: "json", ace: "txt", markdown: "md" };
+const SUFFIXES = { json: "json", markdown: "md" };
 
 export function showPlaybook(main, [dataset, version]) {
   const body = el("div.stack", {}, el("p.quiet", {}, t("loading")));
