@@ -123,7 +123,8 @@ class Pupil:
         return {"insights": [{**blank, "key_insight": self.drawn}], "bullet_evaluations": []}
 
     def _curate(self) -> dict[str, Any]:
-        operation = {"operation": "ADD", "content": self.drawn, "section": "", "always": True}
+        blank = dict.fromkeys(("reasoning", "bullet_id", "section", "example", "searchable_text"), "")
+        operation = {**blank, "operation": "ADD", "content": self.drawn, "always": True}
         return {"operations": [operation]}
 
 
