@@ -13,13 +13,12 @@ from typing import NamedTuple
 
 from contend.llm import COMPACT_PASSAGE_TOKENS
 from contend.models.record import Language
-from contend.models.round import RoundPromptContext, RoundState
+from contend.models.round import LiveLeaderboard, RoundPromptContext, RoundState
 from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, UserPromptBuilder
 from contend.prompts.judging import JudgePrompt
 from contend.prompts.library import LANGUAGES
 from contend.prompts.research import PassageAtHand, PlanPrompt, ShownPassage, WritePrompt
 from contend.settings import resource
-from contend.stores.leaderboard import LiveLeaderboard
 from contend.text import estimate_tokens
 from stub import prose
 

@@ -22,12 +22,11 @@ from contend.llm.budget import Ledger, limits_of
 from contend.models.evaluation import CitationWord
 from contend.models.options import ResolvedOptions, Role, TeamConfig
 from contend.models.replies import InjectionReply
-from contend.models.round import Round
+from contend.models.round import LiveLeaderboard, Round
 from contend.models.task import CallUsage, ExecutionRow, TeamStatus
 from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, UserPromptBuilder, mark_of
 from contend.stores import write_file
 from contend.stores.documents import DocumentStore, RecordDocuments
-from contend.stores.leaderboard import LiveLeaderboard
 from contend.stores.leases import checked_thread
 from contend.stores.record import RecordStore
 
@@ -181,7 +180,7 @@ class RunContext:
             raise
 
     async def _read_record(self) -> None:
-        self.board.load(self.execution_id, await self.record.leaderboard(self.execution_id))
+        self.board = await self.record.board([self.execution_id])
         calls = await self.record.calls(self.execution_id)
         self.ledger.seed(calls, await self.record.active_seconds(self.execution_id))
 

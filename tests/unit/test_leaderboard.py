@@ -1,10 +1,8 @@
 from typing import NamedTuple
 
-from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.models.round import LeaderboardEntry
-from contend.stores.leaderboard import LiveLeaderboard
+from contend.models.round import LeaderboardEntry, LiveLeaderboard
 
 RUN = "run"
 
@@ -103,23 +101,3 @@ def test_pairwise_keys_set_again_replace_all_earlier_ones() -> None:
     board.set_pairwise(RUN, {"a": 1.0})
 
     assert [entry.team_id for entry in board.leaderboard(RUN)][:2] == ["a", "b"]
-
-
-@given(st.lists(TOLD, max_size=12), st.dictionaries(st.sampled_from("abcd"), st.floats(0, 1)))
-def test_a_loaded_leaderboard_equals_the_one_it_came_from(told: list[Told], keys: dict[str, float]) -> None:
-    board, loaded = board_of(*told), LiveLeaderboard()
-    board.set_pairwise(RUN, keys)
-    loaded.load(RUN, board.leaderboard(RUN))
-
-    assert loaded.leaderboard(RUN) == board.leaderboard(RUN)
-
-
-@given(st.lists(TOLD, max_size=8), TOLD.filter(lambda told: told.round_number == 4))
-def test_a_loaded_leaderboard_goes_on_like_the_one_it_came_from(told: list[Told], following: Told) -> None:
-    earlier = [each for each in told if each.round_number < 4]
-    loaded = LiveLeaderboard()
-    loaded.load(RUN, board_of(*earlier).leaderboard(RUN))
-    loaded.submitted(RUN, following.team_id, following.round_number)
-    loaded.scored(RUN, *following)
-
-    assert loaded.leaderboard(RUN) == board_of(*earlier, following).leaderboard(RUN)

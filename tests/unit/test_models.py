@@ -13,9 +13,8 @@ from contend import models
 from contend.models.evaluation import MetricScore
 from contend.models.options import TeamConfig
 from contend.models.playbook import Bullet, Playbook, PlaybookSection
-from contend.models.round import LeaderboardEntry, RoundPromptContext, RoundState
+from contend.models.round import LeaderboardEntry, LiveLeaderboard, RoundPromptContext, RoundState
 from contend.models.task import OrchestratorTask, TeamStatus
-from contend.stores.leaderboard import LiveLeaderboard
 
 # What a schema does not tell of a field: None leaves it out.
 KNOWN = {"url": "https://a.example/b", "published_date": "2026-01-02", "weight": 1.0, "function": None}

@@ -13,6 +13,7 @@ from contend.models.record import Language
 from contend.models.round import (
     EvaluatorPromptContext,
     LeaderboardEntry,
+    LiveLeaderboard,
     RoundPromptConfig,
     RoundPromptContext,
     RoundState,
@@ -20,7 +21,6 @@ from contend.models.round import (
 )
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, mark_of
 from contend.prompts.rounds import Piece, fill, preview, recent
-from contend.stores.leaderboard import LiveLeaderboard
 from contend.text import estimate_tokens
 
 RUN = "8c1f8c0e-9d0a-4f3f-9b6e-0e6f7c1f2a3b"

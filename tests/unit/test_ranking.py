@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from contend.cli.live import Board
 from contend.contest.state import ContestState, ContestView, TeamOutcome
 from contend.models.options import EvaluatorConfig, MetricConfig, ResolvedOptions, TeamConfig
-from contend.models.round import LeaderboardEntry, Round, RoundPromptConfig, RoundPromptContext
+from contend.models.round import LeaderboardEntry, LiveLeaderboard, Round, RoundPromptConfig, RoundPromptContext
 from contend.models.task import TeamStatus
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder
 from contend.report import ReportHead, head_markdown
 from contend.settings import ROLES
-from contend.stores.leaderboard import LiveLeaderboard
 from contend.stores.record import RecordStore
 from fakes.rankings import Place, Rounds, by_the_rule
 from fakes.record_rows import RUN, evaluation, execution, submission

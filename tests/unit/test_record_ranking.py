@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contend.models.round import LeaderboardEntry, ranked
+from contend.models.round import LeaderboardEntry, LiveLeaderboard, ranked
 from contend.models.task import TeamStatus
-from contend.stores.leaderboard import LiveLeaderboard
 from contend.stores.record import RecordStore
 from fakes.record_rows import RUN, evaluation, rows_in, submission
 
@@ -130,3 +129,9 @@ def test_the_records_leaderboard_is_the_ranking_rule_and_equals_the_live_one(
 
     assert recorded == ranked(standing.entry(team_id) for team_id, standing in standings.items())
     assert recorded == live.leaderboard(execution_id)
+
+    goes_on = loop.run(shared_store.board([execution_id]))
+    for board in (goes_on, live):
+        board.submitted(execution_id, "a", 4)
+        board.scored(execution_id, "a", 4, 0.5)
+    assert goes_on.leaderboard(execution_id) == live.leaderboard(execution_id)

@@ -4,6 +4,7 @@ Scores are 0.0 to 1.0 or None (unscored), times are UTC, seconds are active seco
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Protocol, Self
 
 from pydantic import ConfigDict, Field, SkipValidation, ValidationInfo, field_validator
@@ -137,6 +138,54 @@ class RankingStore(Protocol):
 
     def leaderboard(self, execution_id: str) -> list[LeaderboardEntry]:
         """All teams of an execution, in rank order."""
+
+
+@dataclass
+class _TeamRounds:
+    name: str
+    rounds: dict[int, Score | None] = field(default_factory=dict)
+    pairwise_key: float | None = None
+
+    def entry(self, team_id: str) -> LeaderboardEntry:
+        return LeaderboardEntry.of(team_id, self.name, self.rounds, self.pairwise_key)
+
+
+class LiveLeaderboard:
+    """Teams, their rounds and scores, by execution, in memory: what prompts and events show. A `RankingStore`.
+
+    Of equally good rounds the later is a team's best. Saying something twice changes nothing. A team that was not
+    entered is named by its id.
+    """
+
+    def __init__(self) -> None:
+        self._executions: dict[str, dict[str, _TeamRounds]] = {}
+
+    def enter(self, execution_id: str, teams: Iterable[tuple[str, str]]) -> None:
+        """Teams as (team id, name). Rounds already known of a team are kept."""
+        for team_id, name in teams:
+            self._team(execution_id, team_id).name = name
+
+    def submitted(self, execution_id: str, team_id: str, round_number: int) -> None:
+        self._team(execution_id, team_id).rounds.setdefault(round_number, None)
+
+    def scored(self, execution_id: str, team_id: str, round_number: int, score: Score | None) -> None:
+        """`score` 0.0 to 1.0, None for unscored; a round scored again keeps the last score."""
+        self._team(execution_id, team_id).rounds[round_number] = score
+
+    def set_pairwise(self, execution_id: str, keys: Mapping[str, float]) -> None:
+        """Second keys of the ranking by team id, higher first; teams left out lose theirs."""
+        for team_id in keys:
+            self._team(execution_id, team_id)
+        for team_id, standing in self._executions.get(execution_id, {}).items():
+            standing.pairwise_key = keys.get(team_id)
+
+    def leaderboard(self, execution_id: str) -> list[LeaderboardEntry]:
+        """All teams of an execution, in rank order; empty if it is not known."""
+        teams = self._executions.get(execution_id, {})
+        return ranked(standing.entry(team_id) for team_id, standing in teams.items())
+
+    def _team(self, execution_id: str, team_id: str) -> _TeamRounds:
+        return self._executions.setdefault(execution_id, {}).setdefault(team_id, _TeamRounds(team_id))
 
 
 class EvaluatorPromptContext(Record):

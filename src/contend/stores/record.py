@@ -13,10 +13,17 @@ from pydantic_core import PydanticSerializationError
 from contend.errors import StoreError
 from contend.models.events import Event, KeptEvent
 from contend.models.record import utc_now
-from contend.models.round import EvaluationRow, ExitReason, LeaderboardEntry, RoundRow, RoundStatusRow, SubmissionRow
+from contend.models.round import (
+    EvaluationRow,
+    ExitReason,
+    LeaderboardEntry,
+    LiveLeaderboard,
+    RoundRow,
+    RoundStatusRow,
+    SubmissionRow,
+)
 from contend.models.task import CallUsage, ExecutionRow, RunStatus, RunUsage, TeamStatus
 from contend.stores import record_schema as tables
-from contend.stores.leaderboard import LiveLeaderboard
 from contend.stores.record_file import Job, RecordFile, RecordThread, Work
 
 _T = TypeVar("_T")
@@ -205,14 +212,16 @@ class RecordStore:
 
     async def leaderboard(self, execution_id: str, *, limit: int | None = None) -> list[LeaderboardEntry]:
         """In rank order, cut to `limit` teams."""
-        return (await self._leaderboards([execution_id]))[execution_id][:limit]
+        return (await self.board([execution_id])).leaderboard(execution_id)[:limit]
 
     async def rankings(self, dataset: str) -> dict[str, list[LeaderboardEntry]]:
         """The leaderboards of a dataset's finished executions, the oldest first."""
-        return await self._leaderboards([row["execution_id"] for row in await self._rows(_FINISHED, dataset)])
+        executions = [row["execution_id"] for row in await self._rows(_FINISHED, dataset)]
+        board = await self.board(executions)
+        return {execution_id: board.leaderboard(execution_id) for execution_id in executions}
 
-    async def _leaderboards(self, executions: list[str]) -> dict[str, list[LeaderboardEntry]]:
-        """By the live leaderboard's way, so that memory and record cannot differ."""
+    async def board(self, executions: Sequence[str]) -> LiveLeaderboard:
+        """The teams, rounds and scores of executions: the same ranking in memory and from the record."""
         live = LiveLeaderboard()
         keys: dict[str, dict[str, float]] = {execution_id: {} for execution_id in executions}
         for row in await self._rows(_STANDINGS, executions):
@@ -224,7 +233,7 @@ class RecordStore:
                 keys[execution_id][team_id] = row["pairwise_key"]
         for execution_id, of_execution in keys.items():
             live.set_pairwise(execution_id, of_execution)
-        return {execution_id: live.leaderboard(execution_id) for execution_id in executions}
+        return live
 
     async def datasets(self) -> list[str]:
         """Those of all executions, by name."""
