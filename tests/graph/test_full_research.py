@@ -111,7 +111,7 @@ async def test_a_revision_sees_the_type_of_each_block_and_both_lengths(
     assert re.search(r"^2\.1 list\n2\.1\.1: ", asked, re.MULTILINE)
     assert re.search(r"^2\.2 table: Statement \| No\.\n2\.2\.1: .* \| \d", asked, re.MULTILINE)
     assert re.search(
-        r"The draft has \d+ words \(summary: \d+; .*; section 2: \d+; limits: \d+\); about 1500 are wanted", asked
+        r"The draft has \d+ words \(title: \d+; summary: \d+; .*; section 2: \d+; limits: \d+\); about 1500", asked
     )
 
 
@@ -341,7 +341,7 @@ async def test_reviewer_and_writer_are_told_how_long_the_draft_is_and_how_long_i
 
     for prompt in ("research/review", "research/revise"):
         (asked,) = prompts_of(vendors, prompt)
-        assert "The draft has 20 words (summary: 6; findings: 6; section 1: 8); about 500 are wanted" in asked
+        assert "The draft has 34 words (title: 13; summary: 6; findings: 6; section 1: 9); about 500" in asked
 
 
 async def test_a_long_report_is_written_section_by_section_and_summarized_by_who_has_read_them(

@@ -10,7 +10,7 @@ from contend.checks import check_validity
 from contend.models.record import Language
 from contend.models.research import ResearchReport, SearchResult
 from contend.report import head_markdown, published_markdown, read_draft, read_references, with_shown_marks
-from contend.report.plain import NUMBERS_ALONE, source_names
+from contend.report.plain import source_names
 from contend.scoring import submission_of
 from fakes.reports import finished, run_head
 
@@ -88,27 +88,6 @@ def test_marks_show_the_names_of_files_and_read_back_as_their_numbers() -> None:
     assert read_references(shown).body == read_references(report.to_markdown(folders=[Path("/docs")])).body
 
 
-@pytest.mark.parametrize(("language", "mark"), [("en", " [see 2 below]."), ("ja", " [2を参照].")])
-def test_a_statement_of_the_opening_on_many_documents_refers_to_the_parts_that_name_them(
-    language: Language, mark: str
-) -> None:
-    shown = published(named_report(), language)
-
-    assert f"Much rests on all of it{mark}" in shown
-    assert "Much rests on all of it." in read_references(shown).body
-
-
-@pytest.mark.parametrize(
-    "analysis",
-    ["### Sites\n\nWind [1][2][3][4].", "### 1. Money\n\nLoud [1][2].\n\n### 2. Room\n\nOdd [2][3]."],
-    ids=["no number", "not all"],
-)
-def test_an_opening_on_documents_that_numbered_parts_do_not_all_name_shows_their_numbers(analysis: str) -> None:
-    assert "Much rests on all of it [1–4]." in published(
-        named_report().model_copy(update={"detailed_analysis": analysis})
-    )
-
-
 def test_a_report_whose_reader_says_how_it_is_laid_out_has_the_headings_of_its_sections_alone() -> None:
     report = named_report().model_copy(update={"own_headings": True})
 
@@ -138,7 +117,7 @@ def test_an_opening_that_is_a_part_of_its_own_has_that_parts_heading() -> None:
 
 
 def test_marks_show_numbers_unless_the_reports_readers_want_names() -> None:
-    assert source_names(named_report(by_name=False), "en", [Path("/docs")]) == NUMBERS_ALONE
+    assert not source_names(named_report(by_name=False), [Path("/docs")])
 
 
 def test_titles_and_addresses_of_sources_stay_as_they_are_and_what_stands_behind_them_names_its_sources() -> None:
@@ -158,18 +137,11 @@ def test_files_that_have_one_name_in_two_folders_or_whose_name_markdown_would_ch
     sources = [SearchResult(title="T", summary="S", source="local", url=url) for url in urls]
     report = named_report().model_copy(update={"sources": sources, "key_findings": ["Hum [1][3][4]."]})
 
-    shown = with_shown_marks("Hum [1]. All [2][3][4].", source_names(report, "en", [*map(Path, ("/old/docs", "/new"))]))
+    shown = with_shown_marks("Hum [1]. All [2][3][4].", source_names(report, [*map(Path, ("/old/docs", "/new"))]))
 
     assert shown == "Hum [docs/a_b.csv]. All [new/docs/a_b.csv; 3; new/c_d.md]."
-    same = source_names(report, "en", [*map(Path, ("/old/docs", "/new/docs"))])
+    same = source_names(report, [*map(Path, ("/old/docs", "/new/docs"))])
     assert with_shown_marks("Hum [1].", same) == "Hum [1]."
-
-
-def test_a_part_with_several_headings_of_one_number_has_the_sources_of_all() -> None:
-    analysis = "### 1.1 Wind\n\nAll [1][2].\n\n### 1.2 Rain\n\nAll [3][4]."
-    report = named_report().model_copy(update={"detailed_analysis": analysis})
-
-    assert "Much rests on all of it [see 1 below]." in published(report)
 
 
 def test_what_others_wrote_in_brackets_stays_where_their_references_are_no_files() -> None:

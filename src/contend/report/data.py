@@ -72,7 +72,7 @@ class ReportEvidence(Record):
         """`doubts`: why sentences are marked, by what is shown of them."""
         numbers = citation_numbers(report)
         behind = PassagesBehind(lines, numbers=numbers)
-        labels = labels_of_marks(body_of(report), source_names(report, language, folders))
+        labels = labels_of_marks(body_of(report), source_names(report, folders))
         sentences = [(line.shown.strip("| "), doubts.get(line.shown, "")) for line in lines for _ in line.marks]
         in_turn = sentences if len(sentences) == len(numbers) else [("", "")] * len(numbers)
         return cls(

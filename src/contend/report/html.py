@@ -20,7 +20,7 @@ from contend.models.research import MARK, Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
 from contend.report.data import PassagesBehind
 from contend.report.head import ReportHead, head_markdown, shown_outcome, shown_recorded
-from contend.report.plain import MARKS, SourceNames, in_ranges, numbers_in, source_names
+from contend.report.plain import MARKS, in_ranges, labels_in, source_names
 from contend.text import WORDS, clean, shorten, shown_address
 
 _PHRASES = {"a", "br", "code", "em", "span", "strong"}
@@ -62,7 +62,7 @@ def to_html(
         f"## {WORDS[language].headings.references}\n"
     )
     passages = PassagesBehind(lines, numbers=citation_numbers(report))
-    links = _CitationLinks(report.sources, passages, source_names(report, language, folders))
+    links = _CitationLinks(report.sources, passages, source_names(report, folders))
     body = links.render(text)
     references = _references(report, passages, cited=links.cited, language=language, folders=folders)
     files = {source.url for source in report.sources if source.source == "local"}
@@ -78,7 +78,7 @@ class _CitationLinks:
     `cited`: under which number's link each source is cited first.
     """
 
-    def __init__(self, sources: Sequence[SearchResult], passages: PassagesBehind, names: SourceNames) -> None:
+    def __init__(self, sources: Sequence[SearchResult], passages: PassagesBehind, names: Mapping[int, str]) -> None:
         self.cited: dict[int, int] = {}
         self._sources = sources
         self._passages = passages
@@ -107,7 +107,7 @@ class _CitationLinks:
         """The text with its marks as links: runs of marks stand at the odd places."""
         tokens: list[Token] = []
         for place, part in enumerate(MARKS.split(_SPACE_BEFORE_MARK.sub("\N{NO-BREAK SPACE}", text))):
-            if place % 2 and (labels := self._names.labels(numbers_in(part), self._marks)):
+            if place % 2 and (labels := labels_in(part, self._names)):
                 tokens += self._named_links(labels)
             elif place % 2:
                 tokens += chain.from_iterable(map(self._links, in_ranges(part)))
@@ -125,10 +125,10 @@ class _CitationLinks:
         links = [*self._link_to([first], f"[{first}"), *self._link_to(between, "–"), *self._link_to([last], f"{last}]")]
         return [Token("span_open", "span", 1, attrs={"class": "range"}), *links, Token("span_close", "span", -1)]
 
-    def _named_links(self, labels: Mapping[Sequence[int], str]) -> list[Token]:
+    def _named_links(self, labels: Mapping[int, str]) -> list[Token]:
         *others, last = labels
-        links = [self._link_to(numbers, f"{labels[numbers]}; ") for numbers in others]
-        links.append(self._link_to(last, f"{labels[last]}]"))
+        links = [self._link_to([number], f"{labels[number]}; ") for number in others]
+        links.append(self._link_to([last], f"{labels[last]}]"))
         links[0][1].content = f"[{links[0][1].content}"
         return [*chain(*links)]
 

@@ -6,12 +6,11 @@ that code writes read as ranges, or as names of files.
 
 import html
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from contend.models.record import Language
@@ -174,71 +173,25 @@ def _unescaped(text: str) -> str:
 MARKS = re.compile(r"((?:\[[1-9]\d*\])+)")
 """Marks in a row."""
 _LEAST_IN_RANGE = 3
-MOST_NAMES = 3
-"""In a mark of the opening."""
-_SECTION = re.compile(r"^### (?:(\d{1,2})\b)?", re.MULTILINE)
 _NAME = re.compile(r"(?:[^\[\]();|*`<>\\_~]|(?<=\w)_(?=\w))+")
 """A file's name that brackets in Markdown show as it is: `__init__` would be bold."""
 
 
-class SourceNames(NamedTuple):
-    """What the marks of a report show in place of numbers; without names they show numbers.
-
-    `parts`: by the number of each part whose heading begins with one, the sources that it cites; `opening`: how many
-    marks stand before the parts.
-    """
-
-    by_number: Mapping[int, str] = MappingProxyType({})
-    parts: Mapping[str, Collection[int]] = MappingProxyType({})
-    opening: int = 0
-    language: Language = "en"
-
-    def labels(self, numbers: Sequence[int], place: int) -> dict[Sequence[int], str]:
-        """What stands in the brackets of a statement's marks, each with its numbers; empty where its numbers do.
-
-        A statement of the opening on many sources refers to the parts that name them. `place`: how many marks stand
-        before it.
-        """
-        if not any(number in self.by_number for number in numbers):
-            return {}
-        if place >= self.opening or len(numbers) <= MOST_NAMES:
-            return {(number,): self.by_number.get(number, str(number)) for number in numbers}
-        parts = self._parts_citing(numbers)
-        return {tuple(numbers): WORDS[self.language].see_parts.format(parts=", ".join(parts))} if parts else {}
-
-    def _parts_citing(self, numbers: Collection[int]) -> list[str]:
-        """A few parts that cite all of these; none where some is cited by none of them."""
-        rest, chosen = set(numbers), []
-        while rest:
-            best = max(self.parts, key=lambda part: len(rest & set(self.parts[part])), default="")
-            if not best or not (cited := rest & set(self.parts[best])):
-                return []
-            chosen.append(best)
-            rest -= cited
-        return sorted(chosen, key=list(self.parts).index)
-
-
-NUMBERS_ALONE = SourceNames()
-
-
-def source_names(report: ResearchReport, language: Language, folders: Sequence[Path] = ()) -> SourceNames:
+def source_names(report: ResearchReport, folders: Sequence[Path] = ()) -> dict[int, str]:
     """The names that the report's marks show: of files of one name, as two folders may have them, numbers stay."""
     if not report.sources_by_name:
-        return NUMBERS_ALONE
+        return {}
     urls = ((number, source.url) for number, source in enumerate(report.sources, start=1))
     names = {number: shown_address(url, folders) for number, url in urls if urlsplit(url).scheme == "file"}
     files = Counter(names.values())
-    _, *numbered = _SECTION.split(report.detailed_analysis)
-    parts: defaultdict[str, set[int]] = defaultdict(set)
-    for part, text in zip(numbered[::2], numbered[1::2], strict=True):
-        if part:
-            parts[part].update(numbers_in(without_code(text)))
-    return SourceNames(
-        {number: name for number, name in names.items() if files[name] == 1 and _NAME.fullmatch(name)},
-        parts,
-        sum(len(numbers_in(without_code(text))) for text in (report.executive_summary, *report.key_findings)),
-        language,
-    )
+    return {number: name for number, name in names.items() if files[name] == 1 and _NAME.fullmatch(name)}
+
+
+def labels_in(marks: str, names: Mapping[int, str]) -> dict[int, str]:
+    """What the brackets of marks in a row show, by number; empty where they show numbers alone."""
+    numbers = numbers_in(marks)
+    named = any(number in names for number in numbers)
+    return {number: names.get(number, str(number)) for number in numbers} if named else {}
 
 
 def numbers_in(marks: str) -> list[int]:
@@ -258,30 +211,26 @@ def in_ranges(marks: str) -> Iterator[Sequence[int]]:
         begin = end
 
 
-def labels_of_marks(text: str, names: SourceNames) -> list[str | None]:
-    """For each mark what its brackets show: names, or the parts that name its sources; None where they show numbers.
+def labels_of_marks(text: str, names: Mapping[int, str]) -> list[str | None]:
+    """For each mark what its brackets show; None where they show numbers.
 
     Of marks that share their brackets the first has all that stands there, and the others "".
     """
     labels: list[str | None] = []
     for marks in MARKS.findall(without_code(text)):
-        numbers = numbers_in(marks)
-        shown = names.labels(numbers, len(labels))
-        labels += ["; ".join(shown.values()), *[""] * (len(numbers) - 1)] if shown else [None] * len(numbers)
+        shown, others = labels_in(marks, names), len(numbers_in(marks)) - 1
+        labels += ["; ".join(shown.values()), *[""] * others] if shown else [None] * (others + 1)
     return labels
 
 
-def with_shown_marks(markdown: str, names: SourceNames = NUMBERS_ALONE) -> str:
-    """Markdown whose marks `[8][9][10]` read `[8–10]`, or `[prices.csv; letter.txt]` where they show names.
+def with_shown_marks(markdown: str, names: Mapping[int, str] = MappingProxyType({})) -> str:
+    """Markdown whose marks `[8][9][10]` read `[8–10]`, or `[prices.csv; letter.txt]` where their sources have names.
 
     Code stays as it is.
     """
-    place = 0
 
     def in_brackets(marks: re.Match[str]) -> str:
-        nonlocal place
-        labels, place = names.labels(numbers := numbers_in(marks[0]), place), place + len(numbers)
-        if labels:
+        if labels := labels_in(marks[0], names):
             return f"[{'; '.join(labels.values())}]"
         groups = in_ranges(marks[0])
         return "".join(f"[{group[0]}–{group[-1]}]" if len(group) > 1 else f"[{group[0]}]" for group in groups)
@@ -296,9 +245,9 @@ def published_markdown(report: ResearchReport, appendix: str, language: Language
 
     A report that its reader lays out has no list of references at its end: it stands behind the appendix.
     """
-    names, references = source_names(report, language, folders), f"\n## {WORDS[language].headings.references}\n"
+    names, references = source_names(report, folders), f"\n## {WORDS[language].headings.references}\n"
     body, heading, listed = report.to_markdown(language, folders=folders).rpartition(references)
-    shown, behind = with_shown_marks(body, names), with_shown_marks(appendix, names._replace(opening=0))
+    shown, behind = with_shown_marks(body, names), with_shown_marks(appendix, names)
     if report.own_headings:
         return f"{shown}\n{behind}\n{heading}{listed}\n"
     return f"{shown}{heading}{listed}\n\n{behind}\n"

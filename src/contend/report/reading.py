@@ -55,8 +55,6 @@ _DEFINED = re.compile(r" {0,3}(?:[-*+][ \t]+)?\[\^?(\d{1,3})\]:[ \t]*(?=\S)")
 _LISTED = re.compile(r" {0,3}(?:[-*+][ \t]+)?(?:\[(\d{1,3})\]|(\d{1,3})[.)])[ \t]+(?=\S)")
 _SEVERAL = re.compile(r"\[\^?(\d{1,3}(?:\s?[,;、–-]\s?\^?\d{1,3})*)\]")
 _PART = re.compile(r"(\d+)(?:\s?[–-]\s?\^?(\d+))?")
-_BELOW = "|".join(words.see_parts.format(parts=r"[\d, ]+") for words in WORDS.values())
-_SEE_PARTS = re.compile(rf"\s?\[(?:{_BELOW})\]")
 _BRACKETS = re.compile(r"\[([^\[\]]+)\](?!\()")
 _OWN_ADDRESS = re.compile(r"^(?: +- URL: |\*\*.*\*\*; )([^\s;][^;\n]*)", re.MULTILINE)
 
@@ -112,8 +110,7 @@ def read_references(markdown: str) -> ReferencedText:
     body = "\n".join(line for place, line in enumerate(lines) if place not in taken).strip() or text
     pieces, numbers = split_code(body), _numbers_by_name(entries)
     pieces[::2] = [_SEVERAL.sub(lambda match: _singly(match, entries), piece) for piece in pieces[::2]]
-    by_number = (_BRACKETS.sub(lambda match: _by_number(match, numbers), piece) for piece in pieces[::2])
-    pieces[::2] = [_SEE_PARTS.sub("", piece) if numbers else piece for piece in by_number]
+    pieces[::2] = [_BRACKETS.sub(lambda match: _by_number(match, numbers), piece) for piece in pieces[::2]]
     return ReferencedText(text, "".join(pieces), entries)
 
 

@@ -1,7 +1,6 @@
 """A draft in other forms: as prompts show it, as long as it is printed, without some statements, on other passages."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any, TypeVar
 
 from typing_extensions import TypedDict
@@ -10,6 +9,7 @@ from contend.models.research import (
     Block,
     CitedSentence,
     Draft,
+    ItemList,
     Paragraph,
     PlacedSentence,
     Table,
@@ -18,12 +18,10 @@ from contend.models.research import (
     flat_section,
 )
 from contend.prompts.research import PartLength
-from contend.report.plain import MOST_NAMES
 from contend.stores.documents import text_id
 
 PARTS = {"summary": "Summary", "finding": "Findings", "limit": "Limits"}
 """The parts of a draft that are no sections, by what begins the places of their statements."""
-_WORDS_OF_PARTS = 5
 
 
 def shown_draft(
@@ -55,11 +53,10 @@ def shown_draft(
 
 
 class DraftLength(TypedDict):
-    """As it is printed, in words and in characters other than spaces; whole, and by part.
+    """As its Markdown is printed, in words and in characters other than spaces; whole, and by part.
 
-    The marks behind a sentence or an item count as one word of three characters, whatever their numbers. Those in
-    tables do not count: a row would have one column of them for all its cells, where each figure should have its own.
-    Where they show names, each is a word, in tables too.
+    Signs of Markdown count as `wc -w` counts them; the marks behind a statement or a cell are one word of three
+    characters, whatever their numbers, and where they show names one for each.
     """
 
     draft_words: int
@@ -69,18 +66,24 @@ class DraftLength(TypedDict):
 
 def length_of(draft: Draft) -> DraftLength:
     """How long a draft is."""
-    texts: dict[str, list[str]] = {"summary": [draft.opening_heading], "findings": []}
+
+    def statements(sign: str, part: Sequence[CitedSentence]) -> list[str]:
+        return [word for each in part for word in (sign, each.text, *_mark_words(each.passages, draft))]
+
+    texts = {
+        "title": ["#", draft.title, *(["##", draft.opening_heading] if draft.opening_heading else [])],
+        "summary": statements("", draft.summary),
+        "findings": statements("1." if draft.findings[1:] else "", draft.findings),
+    }
     for number, section in enumerate(draft.sections, start=1):
-        tables = [block for block in section.blocks if isinstance(block, Table)]
-        texts[f"section {number}"] = [section.heading, *(word for table in tables for word in _words_of(table, draft))]
-    for at in draft.placed():
-        if not at.row:
-            part = f"section {at.section}" if at.section else PARTS[at.place.split()[0]].casefold()
-            words = [
-                at.sentence.text,
-                *_mark_words(at.sentence.passages, draft, opening=part in {"summary", "findings"}),
-            ]
-            texts.setdefault(part, []).extend(words)
+        blocks = texts[f"section {number}"] = ["##", section.heading]
+        for block in section.blocks:
+            if isinstance(block, Table):
+                blocks += _words_of(block, draft)
+            else:
+                blocks += statements("-" if isinstance(block, ItemList) else "", block.statements())
+    if draft.limits:
+        texts["limits"] = statements("", draft.limits)
     by_part = [(name, " ".join(of_part).split()) for name, of_part in texts.items()]
     parts = [PartLength(name=name, words=len(each), characters=sum(map(len, each))) for name, each in by_part]
     return {
@@ -91,21 +94,22 @@ def length_of(draft: Draft) -> DraftLength:
 
 
 def _words_of(table: Table, draft: Draft) -> Iterator[str]:
-    yield from table.columns
-    for row in table.rows:
-        yield from row.texts()
-    if draft.sources_by_name:
-        for passages in (table.common_passages(), *chain(*map(table.printed_passages, table.rows))):
-            yield from _mark_words(passages, draft)
+    """With the bars between its cells, and the ruler below the names of its columns."""
+    marked = [table.common_passages(), *([] for _ in table.columns[1:])]
+    lines = [(table.columns, marked), *((row.texts(), table.printed_passages(row)) for row in table.rows)]
+    yield " | ".join(["", *("---" for _ in table.columns), ""])
+    for texts, passages in lines:
+        for text, of_cell in zip(texts, passages, strict=True):
+            yield from ("|", text, *_mark_words(of_cell, draft))
+        yield "|"
 
 
-def _mark_words(passages: Sequence[str], draft: Draft, *, opening: bool = False) -> list[str]:
-    """A mark by numbers is one word, by names one for each; in the opening, of many, it refers to parts."""
+def _mark_words(passages: Sequence[str], draft: Draft) -> list[str]:
+    """Marks by numbers are one word, by names one for each."""
     if not draft.sources_by_name:
         return ["[1]"] if passages else []
     # A name is printed once, whatever its document's passages; ids of earlier releases tell no document.
-    names = len({each.removeprefix(text_id(each)) or each for each in passages})
-    return ["[1]"] * (_WORDS_OF_PARTS if opening and names > MOST_NAMES else names)
+    return ["[1]"] * len({each.removeprefix(text_id(each)) or each for each in passages})
 
 
 def _heading(draft: Draft, at: PlacedSentence) -> str:

@@ -180,7 +180,6 @@ class Words(NamedTuple):
     left_out: str = "Left out of the documents"
     unread: str = "Page not read in full"
     missing: str = "Cited by the team's graph, and not retrieved"
-    see_parts: str = "see {parts} below"
     speaking: str = "Holds text addressed to AI systems, and supports nothing alone"
     withheld: str = "Left out because it repeats what a source orders AI systems to say"
     note: str = "Note"

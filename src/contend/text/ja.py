@@ -145,7 +145,6 @@ WORDS = Words(
     left_out="検索しなかった文書",
     unread="全文を読めなかったページ",
     missing="チームのグラフが引用し、取得できなかった資料",
-    see_parts="{parts}を参照",
     speaking="AIに向けた文章を含み、それだけでは根拠とならない資料",
     withheld="資料がAIに言わせようとする内容を繰り返すため除いた文",
     note="注記",
