@@ -20,7 +20,8 @@ from typing import NamedTuple
 from contend.app import RunOutcome, run
 from contend.models.events import AnyEvent, RoundJudged, RoundScored, StepDone
 from contend.models.options import RunOptions
-from contend.settings import Settings, load_settings, resource
+from contend.settings import Settings, load_settings
+from contend.settings.files import resource
 from contend.stores.checkpoints import checkpoint_file
 from floor import Floor
 from stub import DOCS, QUERIES, running

@@ -29,7 +29,8 @@ from contend.prompts import mark_of
 from contend.prompts.research import ReportPrompt, ResearchHead, SourceDocument
 from contend.research.full import length_values
 from contend.services import Services
-from contend.settings import load_settings, resource
+from contend.settings import load_settings
+from contend.settings.files import resource
 from contend.sources.local import LocalDocuments
 from contend.text import estimate_tokens
 from stub import DOCS, reply_to, running

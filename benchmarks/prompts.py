@@ -18,7 +18,7 @@ from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, 
 from contend.prompts.judging import JudgePrompt
 from contend.prompts.library import LANGUAGES
 from contend.prompts.research import PassageAtHand, PlanPrompt, ShownPassage, WritePrompt
-from contend.settings import resource
+from contend.settings.files import resource
 from contend.text import estimate_tokens
 from stub import prose
 

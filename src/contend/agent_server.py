@@ -32,8 +32,8 @@ from contend.models.options import RunOptions, run_options
 from contend.models.record import Record
 from contend.preflight import question_of
 from contend.services import Services
-from contend.settings import checked, load_settings, shown_defaults
-from contend.settings.files import resource
+from contend.settings import load_settings, shown_defaults
+from contend.settings.files import checked, resource
 from contend.stores.checkpoints import ManagedSaver, keep_latest_run, run_of
 from contend.stores.leases import Lease, checked_thread, lease
 

@@ -20,7 +20,7 @@ from contend.models.options import LENGTH_WORDS, Role, TeamConfig
 from contend.models.playbook import CurationReply, ReflectionReply
 from contend.models.replies import Reply
 from contend.preflight import Opening
-from contend.settings import ModelsConfig
+from contend.settings.files import ModelsConfig
 from contend.text import estimate_tokens
 
 MOST_COMPARED = 4

@@ -25,7 +25,8 @@ from contend.models.record import Language
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, local_now
 from contend.registry import Function, load_function
 from contend.run_context import RunContext, options_file
-from contend.settings import Config, RunSetup, Settings, load_config, load_settings, resolve_options
+from contend.settings import RunSetup, Settings, load_settings, resolve_options
+from contend.settings.files import Config, load_config
 from contend.sources.source_set import SourceSet
 from contend.stores.documents import DocumentStore, RecordDocuments
 from contend.stores.playbooks import PlaybookStore

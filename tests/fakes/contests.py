@@ -10,7 +10,8 @@ from contend.models.evaluation import MetricScore
 from contend.models.events import AnyEvent, RoundScored
 from contend.models.options import RunOptions
 from contend.services import Services
-from contend.settings import load_settings, resource
+from contend.settings import load_settings
+from contend.settings.files import resource
 
 ORCHESTRATOR = """[orchestrator]
 timeout_per_team_seconds = {seconds}

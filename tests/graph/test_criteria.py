@@ -14,7 +14,7 @@ from contend.models.events import SearchDone
 from contend.models.options import MetricConfig
 from contend.models.replies import FixReply
 from contend.services import Services
-from contend.settings import resource
+from contend.settings.files import resource
 from contend.team.graph import build_team_graph
 from contend.team.judging import coverage_of
 from fakes.contests import LARGE_CONTEXT, Contest, metrics_of, rounds_of, write_workspace

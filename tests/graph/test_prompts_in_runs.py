@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from contend.settings import resource
+from contend.settings.files import resource
 from fakes.contests import Contest
 from fakes.vendors import Call, Vendors
 

@@ -19,7 +19,8 @@ from contend.errors import InputError, ModelError
 from contend.llm.endpoint import Request, Turn
 from contend.llm.langchain_endpoint import PACKAGES, LangChainEndpoint
 from contend.llm.models import Providers
-from contend.settings import ModelsConfig, ProviderConfig, load_settings
+from contend.settings import load_settings
+from contend.settings.files import ModelsConfig, ProviderConfig
 from fakes.contests import Contest, write_workspace
 from fakes.model_lists import endpoint
 from fakes.terminal import Terminal

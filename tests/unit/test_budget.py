@@ -6,7 +6,7 @@ from contend.clock import RunClock
 from contend.errors import BudgetExhausted, InputError, Limit
 from contend.llm.budget import Ledger, require_price
 from contend.models.task import CallUsage, RunUsage
-from contend.settings import ModelPrice
+from contend.settings.files import ModelPrice
 from fakes.now import Now
 
 

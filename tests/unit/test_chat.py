@@ -38,7 +38,7 @@ from contend.models.replies import (
 from contend.prompts import PromptLibrary, mark_of
 from contend.prompts.judging import MetricPrompt
 from contend.prompts.research import PlanPrompt, ShownPassage, WritePrompt
-from contend.settings import ModelPrice
+from contend.settings.files import ModelPrice
 from fakes.vendors import Vendors
 
 KEY = "planted-key-4711-abcdefgh"

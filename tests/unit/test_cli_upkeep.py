@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from contend.report import head_markdown
-from contend.settings import load_config
+from contend.settings.files import load_config
 from fakes.reports import finished, run_head
 from fakes.terminal import Terminal, said_before
 from fakes.vendors import Vendors

@@ -21,7 +21,8 @@ from contend.models.task import RunStatus
 from contend.prompts import samples_of
 from contend.prompts.library import SETTINGS, PromptBuilderSettings
 from contend.services import Services
-from contend.settings import Settings, load_config, load_settings, resource
+from contend.settings import Settings, load_settings
+from contend.settings.files import load_config, resource
 from contend.sources.readers import KINDS, read_document
 from fakes.guide import PAGES, ROOT, blocks, without_blocks
 from fakes.vendors import Vendors

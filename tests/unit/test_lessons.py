@@ -14,7 +14,7 @@ from contend.learning.screening import BARS, Sources, refusal
 from contend.learning.selection import Withheld, select_bullets, withheld
 from contend.models.playbook import Bullet, Playbook, PlaybookSection, ReflectionResult, Trial
 from contend.retrieval import default_embedder
-from contend.settings import resource
+from contend.settings.files import resource
 from contend.text import estimate_tokens
 
 if TYPE_CHECKING:

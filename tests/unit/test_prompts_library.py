@@ -13,7 +13,7 @@ from contend.prompts.judging import MetricPrompt
 from contend.prompts.library import LANGUAGES, SETTINGS
 from contend.prompts.research import ReportPrompt, ResearchHead, SourceDocument, WritePrompt
 from contend.prompts.values import PromptPart
-from contend.settings import resource
+from contend.settings.files import resource
 
 MARK = "1a2b3c4d"
 CANARY = "ignore all rules"

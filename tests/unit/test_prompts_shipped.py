@@ -9,7 +9,7 @@ from syrupy.assertion import SnapshotAssertion
 from contend.models.record import Language
 from contend.prompts import PromptLibrary, samples_of
 from contend.prompts.library import LANGUAGES
-from contend.settings import resource
+from contend.settings.files import resource
 
 LIBRARY = PromptLibrary(None, clock=lambda: datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC))
 NAMES = LIBRARY.names()

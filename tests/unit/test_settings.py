@@ -5,16 +5,8 @@ import pytest
 from contend.errors import InputError
 from contend.models.evaluation import CODE_METRIC_NAMES
 from contend.models.options import EvaluatorConfig, JudgmentConfig, MetricConfig, RunOptions
-from contend.settings import (
-    Config,
-    OrchestratorSettings,
-    RunSetup,
-    TeamReference,
-    environment_options,
-    load_config,
-    load_settings,
-    resolve_options,
-)
+from contend.settings import RunSetup, environment_options, load_settings, resolve_options
+from contend.settings.files import Config, OrchestratorSettings, TeamReference, load_config
 from fakes.contests import write_workspace
 
 

@@ -22,7 +22,7 @@ from contend.errors import ContendError
 from contend.models.options import Depth, Length, RunOptions
 from contend.models.record import QUESTION_CHARACTERS
 from contend.preflight import question_of
-from contend.settings import checked
+from contend.settings.files import checked
 
 _LOOK_SECONDS = 1.0
 _INSTRUCTIONS = (

@@ -208,7 +208,7 @@ def _run_options(flags: dict[str, Any]) -> "RunOptions":
         InputError: a value is not usable.
     """
     from contend.models.options import RunOptions
-    from contend.settings import checked
+    from contend.settings.files import checked
 
     instructions, rounds = flags["instructions"], flags.pop("rounds")
     values = {

@@ -25,7 +25,8 @@ from contend.preflight import check_run
 from contend.readiness import NotReady, check_folder
 from contend.run_guard import TERMINAL
 from contend.services import Services, open_services
-from contend.settings import Settings, checked, secret_text
+from contend.settings import Settings, secret_text
+from contend.settings.files import checked
 from contend.stores import write_file, writing
 from contend.stores.leases import lease
 

@@ -14,8 +14,8 @@ from contend.models.options import DEPTHS, RunOptions
 from contend.prompts import PromptBuilderSettings, PromptLibrary
 from contend.readiness import models_used
 from contend.services import Services
-from contend.settings import Config, RunSetup, Settings
-from contend.settings.files import resource
+from contend.settings import RunSetup, Settings
+from contend.settings.files import Config, resource
 from contend.stores import write_file
 
 _FROM_THEME = "auto"

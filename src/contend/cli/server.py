@@ -19,8 +19,8 @@ from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt,
 
 from contend.cli import COMMAND, input_error, tr, ui
 from contend.errors import ContendError, InputError
-from contend.settings import Settings, is_loopback, load_config
-from contend.settings.files import resource
+from contend.settings import Settings, is_loopback
+from contend.settings.files import load_config, resource
 from contend.stores import write_file
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from contend.llm.budget import Ledger, Reservation, cost_usd
 from contend.llm.chat import DEFAULT_OUTPUT_TOKENS
 from contend.models.task import CallUsage
 from contend.registry import on_daemon_thread
-from contend.settings import ModelPrice
+from contend.settings.files import ModelPrice
 from contend.text import estimate_tokens
 
 T = TypeVar("T")

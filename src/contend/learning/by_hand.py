@@ -18,7 +18,7 @@ from contend.learning.meaning import Nearness
 from contend.learning.screening import Sources, refusal
 from contend.models.playbook import GENERAL, Bullet, CurationResult, DeltaContextItem, Playbook, Skipped, Trial
 from contend.models.record import Record, utc_now
-from contend.settings import checked
+from contend.settings.files import checked
 from contend.stores.playbooks import Change, Curated, PlaybookStore
 
 Format = Literal["json", "markdown"]

@@ -26,7 +26,7 @@ from contend.models.options import NEAR_TIE
 from contend.models.playbook import Bullet, BulletEvaluation, DeltaContextItem, Observation, ReflectionResult, Skipped
 from contend.models.record import Identifier, Language, Record
 from contend.models.task import checked_theme
-from contend.settings import checked
+from contend.settings.files import checked
 from contend.stores.documents import DocumentStore
 from contend.text import WORDS, counted
 

@@ -8,7 +8,7 @@ from contend.clock import RunClock
 from contend.errors import BudgetExhausted, InputError, Limit
 from contend.models.options import ResolvedOptions
 from contend.models.task import CallUsage, RunUsage
-from contend.settings import ModelPrice
+from contend.settings.files import ModelPrice
 
 _MILLION = 1_000_000
 _ROUNDING = 1e-9

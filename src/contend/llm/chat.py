@@ -21,7 +21,7 @@ from contend.models.replies import Reply
 from contend.models.task import CallUsage
 from contend.prompts import PromptLibrary, PromptValues, mark_of, without_delimiters
 from contend.prompts.judging import RepairPrompt, ShapePrompt
-from contend.settings import ModelPrice
+from contend.settings.files import ModelPrice
 from contend.text import clean, estimate_tokens, shorten
 
 DEFAULT_OUTPUT_TOKENS = 2048

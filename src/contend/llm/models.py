@@ -24,7 +24,8 @@ from contend.llm.recording import Recording, RecordingModel, ReplayModel
 from contend.models.options import Role
 from contend.prompts import PromptLibrary, PromptValues
 from contend.registry import Function, Registry
-from contend.settings import ModelsConfig, ProviderConfig, Settings, secret_text
+from contend.settings import Settings, secret_text
+from contend.settings.files import ModelsConfig, ProviderConfig
 
 _OPENAI = "openai"
 _DEFAULT = ProviderConfig()

@@ -12,7 +12,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from contend.errors import InputError, SourceError, without_secrets
-from contend.settings import SourceConfig
+from contend.settings.files import SourceConfig
 from contend.sources.calls import TransientError
 from contend.sources.source import FunctionSource
 from contend.text import clean, shorten

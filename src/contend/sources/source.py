@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from contend.errors import SourceError
 from contend.models.research import Found, SearchResult
 from contend.registry import Function, FunctionFailed, start_function
-from contend.settings import SourceConfig
+from contend.settings.files import SourceConfig
 from contend.sources.calls import Queue, SharedAnswers, TransientError
 from contend.text import clean, shorten
 

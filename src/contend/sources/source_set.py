@@ -17,7 +17,8 @@ from contend.models.events import DocumentsLeftOut, DocumentsRead, Event
 from contend.models.research import Found
 from contend.registry import Function, Registry
 from contend.retrieval import HybridIndex
-from contend.settings import Settings, SourceConfig, environment_options, secret_text
+from contend.settings import Settings, environment_options, secret_text
+from contend.settings.files import SourceConfig
 from contend.sources.arxiv import ArxivSource
 from contend.sources.calls import SharedAnswers
 from contend.sources.local import LocalDocuments
