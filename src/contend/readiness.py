@@ -108,11 +108,11 @@ async def check_models(services: Services, models: Sequence[str]) -> list[str]:
         InputError: an address or key cannot be one.
         NotReady: an endpoint does not answer, refuses the key, or lists models without one that is wanted.
     """
-    providers = services.models.providers
-    if homeless := [model for model in models if providers.lack(model)]:
+    if homeless := [model for model in models if services.models.lack(model)]:
         lack = f"no OPENAI_API_KEY or OPENAI_BASE_URL is set, and the run would ask {_some(homeless)}"
         raise NotReady(lack, "set one, or name no model for quotes from your documents")
-    checks = (_check_endpoint(endpoint, list(names.values())) for endpoint, names in providers.by_endpoint(models))
+    places = services.models.by_endpoint(models)
+    checks = (_check_endpoint(endpoint, list(names.values())) for endpoint, names in places)
     return [warning for warnings in await asyncio.gather(*checks) for warning in warnings]
 
 

@@ -16,7 +16,7 @@ from contend.learning.graph import LearnNodes
 from contend.learning.reflector import ReflectorAgent
 from contend.llm import DEFAULT_CONTEXT_TOKENS, Model, profile_of
 from contend.llm.budget import Ledger
-from contend.llm.models import LanguageModels, Providers, RoleModel
+from contend.llm.models import LanguageModels, RoleModel
 from contend.models import events
 from contend.models.evaluation import Submission
 from contend.models.events import Event
@@ -61,7 +61,7 @@ class Services:
             settings,
             self.config.models,
             self.library,
-            Providers(self.config.models, settings, self.function),
+            self.function,
             ledger_of=self._ledger,
             context_of=self._context,
         )
@@ -128,7 +128,7 @@ class Services:
         Raises:
             InputError: an unknown team, unusable rounds or weights.
         """
-        has_model = self.models.providers.are_set()
+        has_model = self.models.are_set()
         return resolve_options(self.config, options, theme=theme, has_language_model=has_model)
 
     def close_run(self, execution_id: str) -> None:
@@ -240,7 +240,7 @@ class Services:
     async def aclose(self) -> None:
         """Close stores and connections; queued rows are written first."""
         await self.record.close()
-        await self.models.providers.aclose()
+        await self.models.aclose()
 
 
 @asynccontextmanager

@@ -18,7 +18,8 @@ from langchain_core.language_models import FakeListChatModel
 from contend.errors import InputError, ModelError
 from contend.llm.endpoint import Request, Turn
 from contend.llm.langchain_endpoint import PACKAGES, LangChainEndpoint
-from contend.llm.models import Providers
+from contend.llm.models import LanguageModels
+from contend.prompts import PromptLibrary
 from contend.settings import load_settings
 from contend.settings.files import ModelsConfig, ProviderConfig
 from fakes.contests import Contest, write_workspace
@@ -311,8 +312,11 @@ async def test_no_error_of_a_langchain_model_repeats_the_key_that_the_env_file_h
     monkeypatch.chdir(tmp_path)
     entry = ProviderConfig(kind="ollama", api_key_env="LAKE_ID")
     monkeypatch.setitem(cast("dict[str, Any]", PACKAGES), "ollama", (__name__, "refusing"))
-    providers = Providers(ModelsConfig(default="mine/m", providers={"mine": entry}), load_settings(), pytest.fail)
-    endpoint, name = providers.find("mine/m")
+    config = ModelsConfig(default="mine/m", providers={"mine": entry})
+    models = LanguageModels(
+        load_settings(), config, PromptLibrary(None), pytest.fail, ledger_of=pytest.fail, context_of=pytest.fail
+    )
+    endpoint, name = models.find("mine/m")
 
     with pytest.raises(ModelError, match="Incorrect API key provided: …"):
         await endpoint.complete(name, Request([Turn("user", "Why?")], max_output_tokens=9, response_format={}))

@@ -132,7 +132,7 @@ async def _prompts(services: Services) -> Finding:
 
 async def _model(services: Services, models: Sequence[str], servers: Sequence[Server]) -> Finding:
     """Whether the endpoint answers and has the models; without one, what else there is."""
-    if not services.models.providers.are_set():
+    if not services.models.are_set():
         lines = tr("no OPENAI_API_KEY or OPENAI_BASE_URL: contend quotes from your documents, without a language model")
         return Finding("off", lines, _offer(servers))
     if services.models.recording:
@@ -145,7 +145,7 @@ async def _model(services: Services, models: Sequence[str], servers: Sequence[Se
         return Finding("ok", lines)
     if warnings := await check_models(services, models):
         return Finding("warning", "; ".join(warnings))
-    places = services.models.providers.by_endpoint(models)
+    places = services.models.by_endpoint(models)
     lines = "; ".join(
         tr("{endpoint} has {models}", endpoint=endpoint.address, models=", ".join(names.values()))
         for endpoint, names in places

@@ -103,7 +103,7 @@ async def _compare(dataset: str, questions: list[LabelledQuestion], versions: li
 @asynccontextmanager
 async def _practice(dataset: str, form: AnswerForm) -> AsyncIterator[Practice]:
     async with open_services(COMMAND.settings()) as services:
-        if not services.models.providers.are_set():
+        if not services.models.are_set():
             raise InputError("no OPENAI_API_KEY or OPENAI_BASE_URL is set: a language model answers; set one")
         execution_id = f"learn-{dataset}"
         yield Practice(

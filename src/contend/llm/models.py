@@ -7,7 +7,6 @@
 import asyncio
 import os
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -58,27 +57,44 @@ KINDS: Registry[Callable[..., Endpoint]] = Registry(
 """What `kind` of an entry in `[providers]` may be; `openai` is any OpenAI-compatible endpoint."""
 
 
-class Providers:
-    """The endpoints that models are asked at, each made once, at first use.
+class LanguageModels:
+    """The models that a process asks, and the endpoints where they are, each made once, at first use.
 
-    Blocking: it reads the `.env` file, and loads by `load` the functions that `module:function` names.
+    Where a recording is played, it answers in their place. Blocking: it reads the `.env` file and the recording, and
+    loads by `load` the functions that `module:function` names. `ledger_of`: an execution's ledger; `context_of`: the
+    tokens that a model can read in an execution.
 
     Raises:
-        InputError: an entry of `[providers]` names a kind that is none, or a function that cannot be loaded.
+        InputError: an entry of `[providers]` names a kind that is none, or a function that cannot be loaded; or the
+            recording is not usable.
     """
 
-    def __init__(self, models: ModelsConfig, settings: Settings, load: Callable[[str], Function]) -> None:
-        self._models = models
+    def __init__(
+        self,
+        settings: Settings,
+        config: ModelsConfig,
+        library: PromptLibrary,
+        load: Callable[[str], Function],
+        *,
+        ledger_of: Callable[[str], Ledger],
+        context_of: Callable[[str, str], int],
+    ) -> None:
         self._settings = settings
+        self._config = config
+        self._library = library
+        self._ledger_of = ledger_of
+        self._context_of = context_of
         self._environment = {**dotenv_values(".env"), **os.environ}
         self._endpoints: dict[str, Endpoint] = {}
-        self._functions = {name: load(each.function) for name, each in models.providers.items() if each.function}
-        for name, entry in models.providers.items():
+        self._models: dict[str, Model] = {}
+        self._functions = {name: load(each.function) for name, each in config.providers.items() if each.function}
+        for name, entry in config.providers.items():
             KINDS.get(entry.kind, f"config/models.toml [providers.{name}]")
+        self.recording = Recording.read(settings.located(str(settings.replay))) if settings.replay else None
 
     def are_set(self) -> bool:
         """Whether the workspace's own models have an endpoint, so that a run that names none is a contest."""
-        models = {self._models.default, *self._models.roles.values()}
+        models = {self._config.default, *self._config.roles.values()}
         return self._settings.has_language_model or any(self._place(model).provider for model in models)
 
     def lack(self, model: str) -> str | None:
@@ -113,12 +129,25 @@ class Providers:
             groups.setdefault(id(endpoint), (endpoint, {}))[1][model] = name_there
         return list(groups.values())
 
-    async def contexts(self, models: Collection[str]) -> dict[str, ModelContext]:
-        """How much each model can read, and who says so: `[context]`, its endpoint, or a default."""
-        return dict(zip(models, await asyncio.gather(*map(self._context, models)), strict=True))
+    def named(self, name: str) -> Model:
+        """A model by its name.
+
+        Raises:
+            ModelError: there is nobody to ask for it.
+        """
+        if name not in self._models:
+            self._models[name] = ReplayModel(name, self.recording) if self.recording else self._live(name)
+        return self._models[name]
+
+    async def contexts(self, names: Collection[str]) -> dict[str, ModelContext]:
+        """How much each model can read, and who says so: the recording; or `[context]`, its endpoint, a default."""
+        in_order = sorted(set(names))
+        if recording := self.recording:
+            return {name: ModelContext(recording.context(name), "recording") for name in in_order}
+        return dict(zip(in_order, await asyncio.gather(*map(self._context, in_order)), strict=True))
 
     async def _context(self, model: str) -> ModelContext:
-        if own := configured_context(model, self._models.context):
+        if own := configured_context(model, self._config.context):
             return own
         if self.lack(model) is None:
             endpoint, name_there = self.find(model)
@@ -133,8 +162,8 @@ class Providers:
 
     def _place(self, model: str) -> _Place:
         before, slash, after = model.partition("/")
-        if slash and before in self._models.providers:
-            return _Place(before, self._models.providers[before], after)
+        if slash and before in self._config.providers:
+            return _Place(before, self._config.providers[before], after)
         kind, colon, name = model.partition(":")
         if colon and kind in PACKAGES:
             return _Place(f"{kind}:", ProviderConfig(kind=kind), name)
@@ -165,70 +194,24 @@ class Providers:
             )
         return self._environment[variable] if variable else None
 
-
-@dataclass(eq=False)
-class LanguageModels:
-    """Models behind the endpoints of `providers`; where a recording is played, it answers in their place.
-
-    Blocking, where a recording is read.
-
-    Raises:
-        InputError: the recording is not usable.
-    """
-
-    settings: Settings
-    config: ModelsConfig
-    library: PromptLibrary
-    providers: Providers
-    ledger_of: Callable[[str], Ledger]
-    """An execution's ledger."""
-    context_of: Callable[[str, str], int]
-    """The tokens that a model can read in an execution."""
-
-    def __post_init__(self) -> None:
-        file = self.settings.replay
-        self.recording = Recording.read(self.settings.located(str(file))) if file else None
-        self._models: dict[str, Model] = {}
-
-    def named(self, name: str) -> Model:
-        """A model by its name.
-
-        Raises:
-            ModelError: there is nobody to ask for it.
-        """
-        if name not in self._models:
-            self._models[name] = ReplayModel(name, self.recording) if self.recording else self._live(name)
-        return self._models[name]
-
-    async def contexts(self, names: Collection[str]) -> dict[str, ModelContext]:
-        """How much each language model can read, and who says so."""
-        in_order = sorted(set(names))
-        if recording := self.recording:
-            return {name: ModelContext(recording.context(name), "recording") for name in in_order}
-        return await self.providers.contexts(in_order)
-
     def _live(self, name: str) -> Model:
         """A model to ask; its replies are kept where the settings say so."""
-        endpoint, name_there = self.providers.find(name)
-
-        def context(execution_id: str) -> int:
-            return self.context_of(name, execution_id)
-
+        endpoint, name_there = self.find(name)
+        context = partial(self._context_of, name)
         chat = ChatModel(
             name,
             endpoint,
-            self.library,
-            self.ledger_of,
-            max_output_tokens=self.config.max_output_tokens,
+            self._library,
+            self._ledger_of,
+            max_output_tokens=self._config.max_output_tokens,
             context_of=context,
-            temperatures=self.config.temperature,
-            price=self.config.prices.get(name),
+            temperatures=self._config.temperature,
+            price=self._config.prices.get(name),
             name_there=name_there,
         )
-        if (file := self.settings.record) is None:
+        if (file := self._settings.record) is None:
             return chat
-        path = self.settings.located(str(file))
-        return RecordingModel(chat, path, context=context)
+        return RecordingModel(chat, self._settings.located(str(file)), context=context)
 
 
 class RoleModel:
