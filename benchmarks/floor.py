@@ -72,37 +72,20 @@ class Floor:
     def _research(self) -> StateGraph[Research, None, Research, Research]:
         graph: StateGraph[Research, None, Research, Research] = StateGraph(Research)
         graph.add_node("supervise", self._supervise)
-        graph.add_node("search", _found)
-        graph.add_node("collect", _collect)
-        graph.add_node("write", self._call)
-        graph.add_node("review", self._call)
+        graph.add_sequence([("search", _found), ("collect", _collect), ("write", self._call), ("review", self._call)])
         graph.add_edge(START, "supervise")
         graph.add_conditional_edges("supervise", self._searches, ["search", END])
-        for before, after in (
-            ("search", "collect"),
-            ("collect", "write"),
-            ("write", "review"),
-            ("review", "supervise"),
-        ):
-            graph.add_edge(before, after)
-        return graph
+        return graph.add_edge("review", "supervise")
 
     def _team(self) -> StateGraph[Team, None, Team, Team]:
         graph: StateGraph[Team, None, Team, Team] = StateGraph(Team)
-        graph.add_node("brief", _brief)
-        graph.add_node("research", self._research().compile())
-        graph.add_node("submit", _nothing)
-        graph.add_node("score_metric", self._score)
-        graph.add_node("evaluate", _nothing)
+        graph.add_sequence([("brief", _brief), ("research", self._research().compile()), ("submit", _nothing)])
+        graph.add_sequence([("score_metric", self._score), ("evaluate", _nothing)])
         graph.add_node("judge", self._call)
         graph.add_edge(START, "brief")
-        graph.add_edge("brief", "research")
-        graph.add_edge("research", "submit")
         graph.add_conditional_edges("submit", self._metrics, ["score_metric"])
-        graph.add_edge("score_metric", "evaluate")
         graph.add_conditional_edges("evaluate", self._after_evaluate, ["judge", END])
-        graph.add_edge("judge", "brief")
-        return graph
+        return graph.add_edge("judge", "brief")
 
     def _contest(self) -> StateGraph[Contest, None, Contest, Contest]:
         team = self._team().compile()
@@ -114,13 +97,10 @@ class Floor:
         graph: StateGraph[Contest, None, Contest, Contest] = StateGraph(Contest)
         graph.add_node("open_run", _nothing)
         graph.add_node("team", play, input_schema=Team)
-        for name in ("pick_winner", "publish", "finish_run"):
-            graph.add_node(name, _nothing)
+        graph.add_sequence([(name, _nothing) for name in ("pick_winner", "publish", "finish_run")])
         graph.add_edge(START, "open_run")
         graph.add_conditional_edges("open_run", lambda _: [Send("team", {}) for _ in range(self.teams)], ["team"])
-        for before, after in (("team", "pick_winner"), ("pick_winner", "publish"), ("publish", "finish_run")):
-            graph.add_edge(before, after)
-        return graph
+        return graph.add_edge("team", "pick_winner")
 
 
 async def _nothing(state: object) -> dict[str, Any]:  # noqa: ARG001 - see `_call`

@@ -53,17 +53,6 @@ def test_a_text_of_two_documents_is_two_passages() -> None:
     assert {text_id(each["id"]) for each in found} == {"7" * 64}
 
 
-def test_a_passage_found_by_an_earlier_release_keeps_the_id_that_drafts_name() -> None:
-    state = cast("ResearchState", {"found": [hit("2024.md"), hit("2025.md")]})
-    before = {**passage("7" * 64), "url": "file:///docs/2024.md", "title": "2024.md"}
-    pool: EvidencePool = {**EMPTY, "passages": [cast("Evidence", before)]}
-
-    found = grown_pool(pool, state, ["fee"])["passages"]
-
-    assert [each["title"] for each in found] == ["2024.md", "2025.md"]
-    assert found[0]["id"] == "7" * 64
-
-
 def test_all_that_was_found_stays_at_hand_where_it_is_at_most_twice_what_the_draft_rests_on() -> None:
     limits = ContextProfile(128_000)
     pool: EvidencePool = {**EMPTY, "passages": [passage(name, tokens=12_000) for name in "abcd"]}

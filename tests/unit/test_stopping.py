@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from contend.models.evaluation import MetricScore
 from contend.models.options import EvaluatorConfig, JudgmentConfig, MetricConfig, ResolvedOptions
 from contend.models.round import ExitReason, Judgment, Round, best_round
-from contend.team.rounds import NextStep, TeamLimits, after_judgment, decide, lean, on_plateau
+from contend.team.rounds import NextStep, after_judgment, decide, lean, on_plateau
 
 
 def rounds_of(*scores: float | None) -> list[Round]:
@@ -40,63 +40,62 @@ AT_ONCE: dict[ExitReason, dict[str, Any]] = {
 def test_stops_that_hold_at_once_are_told_in_their_order() -> None:
     reasons = list(AT_ONCE)
     for place, reason in enumerate(reasons):
-        limits = TeamLimits(**{name: value for each in reasons[place:] for name, value in AT_ONCE[each].items()})
-        assert decide(rounds_of(1.0), options(least=3), limits).exit_reason == reason
+        limits = {name: value for each in reasons[place:] for name, value in AT_ONCE[each].items()}
+        assert decide(rounds_of(1.0), options(least=3), **limits).exit_reason == reason
 
 
 def test_below_the_least_rounds_a_team_goes_on_whatever_else_holds() -> None:
     settled = options(least=3, most=3, target_score=0.1, patience=1)
 
-    decision = decide(rounds_of(0.9, 0.9), settled, TeamLimits(share_left=0.0))
+    decision = decide(rounds_of(0.9, 0.9), settled, share_left=0.0)
 
     assert (decision.step, decision.exit_reason) == ("go_on", None)
 
 
 def test_the_stops_without_a_call_are_told_in_their_order() -> None:
-    low = TeamLimits(share_left=0.1)
     same = rounds_of(0.9, 0.9, 0.9)
 
     reasons = [
-        decide(same, options(most=3, target_score=0.9), low).exit_reason,
-        decide(same, options(most=4, target_score=0.9), low).exit_reason,
-        decide(same, options(most=4), low).exit_reason,
-        decide(same, options(most=4, patience=3), low).exit_reason,
+        decide(same, options(most=3, target_score=0.9), share_left=0.1).exit_reason,
+        decide(same, options(most=4, target_score=0.9), share_left=0.1).exit_reason,
+        decide(same, options(most=4), share_left=0.1).exit_reason,
+        decide(same, options(most=4, patience=3), share_left=0.1).exit_reason,
     ]
 
     assert reasons == ["max_rounds", "target_score", "plateau", "budget_reserve"]
 
 
 def test_where_no_stop_holds_the_judge_is_asked() -> None:
-    assert decide(rounds_of(0.5), options(), TeamLimits()).step == "ask_judge"
+    assert decide(rounds_of(0.5), options()).step == "ask_judge"
 
 
 @pytest.mark.parametrize(("seconds", "stops"), [(599.9, False), (600.0, True)])
 def test_a_team_stops_once_its_active_seconds_are_used(seconds: float, stops: bool) -> None:
-    reason = decide(rounds_of(0.5), options(), TeamLimits(time_used=seconds)).exit_reason
+    reason = decide(rounds_of(0.5), options(), time_used=seconds).exit_reason
 
     assert (reason == "deadline") is stops
 
 
 @pytest.mark.parametrize(("left", "stops"), [(0.15, False), (0.149, True)])
 def test_fifteen_hundredths_of_a_budget_are_kept_back(left: float, stops: bool) -> None:
-    reason = decide(rounds_of(0.5), options(), TeamLimits(share_left=left)).exit_reason
+    reason = decide(rounds_of(0.5), options(), share_left=left).exit_reason
 
     assert (reason == "budget_reserve") is stops
 
 
 @pytest.mark.parametrize(("score", "stops"), [(0.8, True), (0.799, False), (None, False)])
 def test_a_team_stops_at_its_target_score(score: float | None, stops: bool) -> None:
-    reason = decide(rounds_of(score), options(target_score=0.8), TeamLimits()).exit_reason
+    reason = decide(rounds_of(score), options(target_score=0.8)).exit_reason
 
     assert (reason == "target_score") is stops
 
 
 def test_a_target_reached_in_an_earlier_round_counts() -> None:
-    assert decide(rounds_of(0.9, 0.3), options(target_score=0.8), TeamLimits()).exit_reason == "target_score"
+    assert decide(rounds_of(0.9, 0.3), options(target_score=0.8)).exit_reason == "target_score"
 
 
 def test_a_target_of_no_points_waits_for_a_score() -> None:
-    assert decide(rounds_of(None), options(target_score=0.0), TeamLimits()).exit_reason is None
+    assert decide(rounds_of(None), options(target_score=0.0)).exit_reason is None
 
 
 @pytest.mark.parametrize(
@@ -149,7 +148,7 @@ def test_the_best_round_is_the_later_of_equals_and_the_latest_where_none_is_scor
 def test_a_decision_that_stops_names_its_reason_and_no_other_does(
     scores: list[float | None], left: float, least: int
 ) -> None:
-    decision = decide(rounds_of(*scores), options(least=least, most=10), TeamLimits(share_left=left))
+    decision = decide(rounds_of(*scores), options(least=least, most=10), share_left=left)
 
     assert (decision.exit_reason in get_args(ExitReason)) is (decision.step == "stop")
     assert NextStep.model_validate_json(decision.model_dump_json()) == decision

@@ -208,10 +208,13 @@ class EvaluatorConfig(Record):
 
     @property
     def measured(self) -> list[MetricConfig]:
-        """The metrics listed, then those by code that are not: they are measured all the same, and weigh nothing."""
-        names = {metric.name for metric in self.metrics}
-        others = [name for name in CODE_METRIC_NAMES if name not in names]
-        return [*self.metrics, *(MetricConfig(name=name, kind="code") for name in others)]
+        """The metrics listed, then those by code that are not: they are measured all the same, and weigh nothing.
+
+        Each has its weight.
+        """
+        weights, listed = self.weights(), {metric.name for metric in self.metrics}
+        others = [MetricConfig(name=name, kind="code") for name in CODE_METRIC_NAMES if name not in listed]
+        return [each.model_copy(update={"weight": weights[each.name]}) for each in [*self.metrics, *others]]
 
     def without(self, name: str) -> "EvaluatorConfig":
         """The same without a metric, and the others as heavy among each other; unchanged if nothing else weighs."""

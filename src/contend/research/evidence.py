@@ -16,7 +16,7 @@ from contend.errors import SourceError
 from contend.llm import ContextProfile
 from contend.models.evaluation import Submission
 from contend.models.replies import ChoiceReply
-from contend.models.research import Passage, SearchResult
+from contend.models.research import Passage
 from contend.research.state import PageTask, ResearchState, ResearchUpdate
 from contend.services import Services
 from contend.sources.source_set import FullText
@@ -115,15 +115,13 @@ def grown_pool(
     summarized_by, searches = dict(pool["summarized_by"]), {**dict.fromkeys(queries, 0), **pool["searches"]}
     for hit in hits:
         # The title stands in place of the summary: the document store holds the text that it begins.
-        titled = SearchResult.model_validate({**hit["result"], "summary": hit["result"]["title"]})
-        result = titled.model_dump(mode="json", exclude_none=True)
-        summarized_by.setdefault(results.setdefault(canonical_url(result["url"]), result)["url"], hit["text"])
+        titled = {**hit["result"], "summary": hit["result"]["title"]}
+        summarized_by.setdefault(results.setdefault(canonical_url(titled["url"]), titled)["url"], hit["text"])
         if hit["query"]:
             searches[hit["query"]] = searches.get(hit["query"], 0) + 1
     weights = source_weights(state)
-    ids = {(text_id(each["id"]), each["url"]): each["id"] for each in pool["passages"]}
     return {
-        "passages": grown(pool["passages"], (_evidence(hit, results, weights, ids) for hit in hits)),
+        "passages": grown(pool["passages"], (_evidence(hit, results, weights) for hit in hits)),
         "results": list(results.values()),
         "summarized_by": summarized_by,
         "searches": searches,
@@ -143,19 +141,12 @@ def grown(pool: Sequence[Evidence], new: Iterable[Evidence]) -> list[Evidence]:
     return list(by_id.values())
 
 
-def _evidence(
-    hit: Mapping[str, Any],
-    results: Mapping[str, Any],
-    weights: Mapping[str, float],
-    ids: Mapping[tuple[str, str], str],
-) -> Evidence:
-    """`ids`: those of the pool's passages by text and address; those of an earlier release are ids of texts alone."""
+def _evidence(hit: Mapping[str, Any], results: Mapping[str, Any], weights: Mapping[str, float]) -> Evidence:
     result = hit["result"]
     address = canonical_url(result["url"])
-    url = results[address]["url"]
     return {
-        "id": ids.get((hit["text"], url)) or passage_id(hit["text"], address),
-        "url": url,
+        "id": passage_id(hit["text"], address),
+        "url": results[address]["url"],
         "title": result["title"],
         "heading": hit["heading"],
         "published": result.get("published_date"),

@@ -103,17 +103,13 @@ def metric_tasks(
     Metrics that the run's model judges are asked in one call where it can read whole reports; with the first sample it
     decides on doubtful citations, too.
     """
-    options, weights = run.options, run.options.evaluator.weights()
-    configs = options.evaluator.measured
+    options, configs = run.options, run.options.evaluator.measured
     together = [each for each in configs if _goes_together(services, each, options, criteria=bool(criteria))]
     support = [each for each in configs if together and each.name == WITH_CITATIONS]
     alone = [[each] for each in configs if each not in [*together, *support]]
     return [
         MetricTask(
-            metrics=[
-                {**each.model_dump(mode="json"), "weight": weights[each.name]}
-                for each in [*metrics, *(support if metrics is together and sample == 1 else [])]
-            ],
+            metrics=[each.name for each in [*metrics, *(support if metrics is together and sample == 1 else [])]],
             together=metrics is together,
             criteria=list(criteria),
             sample=sample,
@@ -135,6 +131,10 @@ def _goes_together(services: Services, metric: MetricConfig, options: ResolvedOp
     return not options.evaluator.expected_score or (criteria and judged_by_criteria(services, metric, options))
 
 
+def _configs(task: MetricTask, options: ResolvedOptions) -> list[MetricConfig]:
+    return [each for each in options.evaluator.measured if each.name in task["metrics"]]
+
+
 async def measure(services: Services, task: MetricTask) -> list[MetricResult]:
     """The metrics of a task.
 
@@ -142,9 +142,9 @@ async def measure(services: Services, task: MetricTask) -> list[MetricResult]:
         ModelError: the metrics' model failed.
         MetricError: the metric's own function failed.
     """
-    configs = [MetricConfig.model_validate(metric) for metric in task["metrics"]]
-    submission = await services.require_submission(task["submission"])
-    reason = refusal(task["theme"], submission.content, (await services.run(task)).options.language)
+    submission, options = await services.require_submission(task["submission"]), (await services.run(task)).options
+    configs = _configs(task, options)
+    reason = refusal(task["theme"], submission.content, options.language)
     if reason is not None:
         return [_result(each, 0.0, reason) for each in configs]
     if task["together"]:
@@ -164,7 +164,7 @@ async def unscored(services: Services, task: MetricTask, error: BaseException) -
     """Metrics that failed: no score, never 0. Of citations code's word stands."""
     reason = str(error) if isinstance(error, ContendError) else f"{type(error).__name__}: {error}"
     citations = await _citations_by_verdicts(services, task) if task["together"] else []
-    configs = [MetricConfig.model_validate(metric) for metric in task["metrics"]]
+    configs = _configs(task, (await services.run(task)).options)
     by_name = {each.name: MetricResult(score=each.scored(None, reason)) for each in configs}
     return list((by_name | {each.score.name: each for each in citations}).values())
 
@@ -192,10 +192,9 @@ class MeasuringNodes:
 
 async def _citations_by_verdicts(services: Services, task: MetricTask) -> list[MetricResult]:
     """How far citations hold, by code and by what a judge has said of the doubtful ones; none where nobody asks."""
-    configs = [MetricConfig.model_validate(each) for each in task["metrics"] if each["name"] == WITH_CITATIONS]
-    submission = await services.require_submission(task["submission"])
-    language = (await services.run(task)).options.language
-    return [support_of(each, await citations_of(services, task, submission), language) for each in configs]
+    submission, options = await services.require_submission(task["submission"]), (await services.run(task)).options
+    configs = [each for each in _configs(task, options) if each.name == WITH_CITATIONS]
+    return [support_of(each, await citations_of(services, task, submission), options.language) for each in configs]
 
 
 def _result(config: MetricConfig, score: float | None, reason: str) -> MetricResult:

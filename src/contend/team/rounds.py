@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from pydantic import Field
-
 from contend.models.evaluation import EvaluationResult, MetricScore, Submission
 from contend.models.events import RoundJudged, RoundScored, RoundSubmitted
 from contend.models.options import ResolvedOptions, TeamConfig
@@ -39,16 +37,6 @@ class NextStep(Record):
     reasoning: str
     exit_reason: ExitReason | None = None
     confidence: Score | None = None
-
-
-class TeamLimits(Record):
-    """What round control looks at beside the rounds. `hard_stop`: the hard budget that is used up."""
-
-    hard_stop: ExitReason | None = None
-    share_left: float = Field(default=1.0, ge=0, le=1)
-    time_used: float = Field(default=0.0, ge=0)
-    max_rounds: int | None = None
-    """What its kind of team plays at most."""
 
 
 class TeamView(NamedTuple):
@@ -129,13 +117,14 @@ class TeamView(NamedTuple):
     def decide(self, rounds: Sequence[Round]) -> NextStep:
         """What follows these rounds, as far as it needs no call."""
         ledger = self.run.ledger
-        limits = TeamLimits(
+        return decide(
+            rounds,
+            self.options,
             hard_stop=ledger.exhausted(),
             share_left=ledger.share_left(),
             time_used=ledger.clock.team_seconds(self.team.team_id),
             max_rounds=self.kind.max_rounds,
         )
-        return decide(rounds, self.options, limits)
 
     # What a node records is committed before its checkpoint is written: one that ended is not run again after a crash.
 
@@ -213,14 +202,26 @@ class TeamView(NamedTuple):
         )
 
 
-def decide(rounds: Sequence[Round], options: ResolvedOptions, limits: TeamLimits) -> NextStep:  # noqa: PLR0911 - one return for each reason, in the order that holds
-    """Hard stops, then the rounds that must be played, then the stops without a call; else the judge is asked."""
+def decide(  # noqa: PLR0911 - one return for each reason, in the order that holds
+    rounds: Sequence[Round],
+    options: ResolvedOptions,
+    *,
+    hard_stop: ExitReason | None = None,
+    share_left: float = 1.0,
+    time_used: float = 0.0,
+    max_rounds: int | None = None,
+) -> NextStep:
+    """Hard stops, then the rounds that must be played, then the stops without a call; else the judge is asked.
+
+    `hard_stop`: the hard budget that is used up; `share_left`: 0.0 to 1.0 of the budgets; `time_used`: active seconds;
+    `max_rounds`: what this kind of team plays at most.
+    """
     count, judgment = len(rounds), options.judgment
-    if limits.hard_stop is not None:
-        return _stop(limits.hard_stop, f"{limits.hard_stop} reached after round {count}")
-    if limits.time_used >= options.timeout_per_team_seconds:
+    if hard_stop is not None:
+        return _stop(hard_stop, f"{hard_stop} reached after round {count}")
+    if time_used >= options.timeout_per_team_seconds:
         return _stop("deadline", f"the team's {options.timeout_per_team_seconds} active seconds are used")
-    if limits.max_rounds is not None and count >= limits.max_rounds:
+    if max_rounds is not None and count >= max_rounds:
         return _stop("one_round", "quotes are found in one round")
     if count < options.min_rounds:
         return NextStep(step="go_on", reasoning=f"round {count} of at least {options.min_rounds}")
@@ -231,8 +232,8 @@ def decide(rounds: Sequence[Round], options: ResolvedOptions, limits: TeamLimits
         return _stop("target_score", f"{shown_score(best)} reaches the target")
     if on_plateau(rounds, min_improvement=judgment.min_improvement, patience=judgment.patience):
         return _stop("plateau", f"no gain in the last {counted(judgment.patience, 'rounds')}")
-    if limits.share_left < judgment.budget_reserve:
-        return _stop("budget_reserve", f"{limits.share_left:.0%} of a budget is left, which is kept back")
+    if share_left < judgment.budget_reserve:
+        return _stop("budget_reserve", f"{share_left:.0%} of a budget is left, which is kept back")
     return NextStep(step="ask_judge", reasoning="the round judge decides")
 
 

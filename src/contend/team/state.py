@@ -71,7 +71,7 @@ class MetricTask(TypedDict):
     `together`: the metrics are asked of a model in one call, with the run's `criteria` and the doubtful citations.
     """
 
-    metrics: list[dict[str, Any]]
+    metrics: list[str]
     together: bool
     criteria: list[dict[str, Any]]
     sample: int

@@ -249,7 +249,7 @@ def shown_citations(claims: Sequence[CheckedClaim], numbers: Mapping[str, int]) 
 
 def scope_of(run: RunContext, task: MetricTask) -> Scope:
     """Whose call it is, by metrics and sample."""
-    name = "+".join(metric["name"] for metric in task["metrics"])
+    name = "+".join(task["metrics"])
     return run.scope(
         "evaluator",
         team_id=task["team_id"],
