@@ -1,7 +1,8 @@
-"""contend from code: run, resume, status. The command line and the API stand on these."""
+"""contend from code: run, resume, status, deletion. The command line and the API stand on these."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
@@ -20,6 +21,7 @@ from contend.contest.parts import learned_from
 from contend.contest.state import ContestState, input_options
 from contend.errors import InputError, StoreError, UnknownThread
 from contend.estimate import RunEstimate, estimate_run
+from contend.models.evaluation import Submission
 from contend.models.events import ANY_EVENT, AnyEvent
 from contend.models.options import ResolvedOptions, RunOptions, TeamConfig
 from contend.models.playbook import CurationResult
@@ -31,6 +33,7 @@ from contend.readiness import check_ready
 from contend.services import Services, open_services
 from contend.settings import Settings
 from contend.stores.checkpoints import has_checkpoints, keep_latest_run, open_checkpointer
+from contend.stores.documents import text_id
 from contend.stores.leases import Lease, checked_thread, lease
 
 OnEvent = Callable[[AnyEvent], None]
@@ -237,6 +240,48 @@ async def learn_from(
         if not snapshot.values.get("outcomes"):
             raise InputError(f"thread {thread!r}: no team has ended yet: `contend resume {thread}` goes on with it")
         return await learned_from(live, cast("ContestState", snapshot.values), dataset)
+
+
+class Deleted(NamedTuple):
+    """What was removed. `documents` counts submissions and passages that no other thread uses."""
+
+    thread_id: str
+    executions: int
+    documents: int
+
+
+async def delete(thread_id: str, *, services: Services) -> Deleted:
+    """Remove all of a thread but the lessons in the playbook. Texts that other threads use stay.
+
+    Raises:
+        UnknownThread: nothing is known of this thread.
+        ThreadBusy: somebody works on it.
+        StoreError: a store could not be changed.
+    """
+    thread = checked_thread(thread_id)
+    if await services.record.latest_execution(thread) is None:
+        raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
+    async with lease(services.settings, thread):
+        by_thread = await services.record.submission_documents()
+        own = await _texts(services, by_thread.pop(thread, []))
+        others = await _texts(services, [document for documents in by_thread.values() for document in documents])
+        drafts = await services.record.draft_documents(thread)
+        await services.documents.delete((own | drafts) - others)
+        await asyncio.to_thread(shutil.rmtree, services.folder / "results" / thread, ignore_errors=True)
+        if has_checkpoints(services.settings):
+            async with open_checkpointer(services.settings) as saver:
+                await saver.adelete_thread(thread)
+        executions = await services.record.delete_thread(thread)
+        for execution_id in executions:
+            await asyncio.to_thread(shutil.rmtree, services.run_folder / execution_id, ignore_errors=True)
+    return Deleted(thread, len(executions), len(own - others))
+
+
+async def _texts(services: Services, submissions: Iterable[str]) -> set[str]:
+    """The ids of submissions and of the texts of passages that they were written from."""
+    texts = {document: await services.documents.get(document) for document in set(submissions)}
+    passages = [Submission.model_validate_json(text).passages for text in texts.values()]
+    return texts.keys() | {text_id(passage.id) for of_text in passages for passage in of_text}
 
 
 class DryRun(NamedTuple):

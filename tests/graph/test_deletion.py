@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from contend.app import status
-from contend.deletion import delete
+from contend.app import delete, status
 from contend.errors import UnknownThread
 from fakes.contests import Contest
 

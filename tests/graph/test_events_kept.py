@@ -2,7 +2,7 @@
 
 import pytest
 
-from contend.deletion import delete
+from contend.app import delete
 from contend.errors import StoreError
 from contend.models.events import AnyEvent, QuestionAsked, RoundSubmitted, RunResumed, SearchDone, StepDone
 from contend.services import Services

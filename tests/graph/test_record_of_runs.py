@@ -8,8 +8,8 @@ import pytest
 from langgraph.types import Command
 
 import contend
+from contend.app import delete
 from contend.contest.graph import build_contest_graph
-from contend.deletion import delete
 from contend.errors import UnknownThread
 from contend.models.task import ExecutionRow
 from contend.services import Services

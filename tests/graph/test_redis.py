@@ -12,9 +12,8 @@ import pytest
 from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 from langgraph.errors import NodeError
 
-from contend.app import RunOutcome
+from contend.app import RunOutcome, delete
 from contend.contest.graph import build_contest_graph
-from contend.deletion import delete
 from contend.errors import InputError, ThreadBusy, UnknownThread
 from contend.langgraph_compat import cause
 from contend.models.events import RunStarted

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 from fastapi import APIRouter, Depends, Path, Query
 
-from contend import app, deletion
+from contend import app
 from contend.agent_server import recorded_demo, server_services
 from contend.api import models
 from contend.api.progress import progress_of
@@ -120,7 +120,7 @@ async def delete_research(research_id: ResearchId, live: Live) -> None:
     if details.is_going:
         raise ThreadBusy(f"research {research_id} is at work: cancel it first")
     if details.outcome is not None:
-        await deletion.delete(details.research_id, services=live.services)
+        await app.delete(details.research_id, services=live.services)
     await live.queue.delete(details.research_id)
 
 

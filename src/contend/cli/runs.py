@@ -219,7 +219,7 @@ def export_report(thread: str, *, kind: "ReportFormat", out: Path | None) -> Non
 
 def delete_thread(thread: str) -> None:
     """Raises: UnknownThread, ThreadBusy, StoreError."""
-    from contend.deletion import Deleted, delete
+    from contend.app import Deleted, delete
     from contend.services import open_services
 
     async def work() -> Deleted:
