@@ -1,8 +1,7 @@
 """The HTTP API and the live page, which the Agent Server mounts on its own port and lists in its OpenAPI."""
 
 import asyncio
-from collections.abc import AsyncIterator, MutableMapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import MutableMapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,20 +26,12 @@ _ONLY_ITS_OWN = (
 
 def research_app(settings: Settings) -> FastAPI:
     """The routes behind the check of who asks; the Agent Server adds its own."""
-    tools = Tools()
-    app = FastAPI(
-        title="contend",
-        version=version("contend"),
-        openapi_url=None,
-        docs_url=None,
-        redoc_url=None,
-        lifespan=tools.served,
-    )
+    app = FastAPI(title="contend", version=version("contend"), openapi_url=None, docs_url=None, redoc_url=None)
     app.add_middleware(RequestGuard, settings=settings, cors=server_cors())
     for router in (routes.researches, *results.ROUTERS, playbooks.router):
         app.include_router(router)
     app.mount("/app", LivePage())
-    app.router.routes.append(Route("/mcp", tools))
+    app.router.routes.append(Route("/mcp", Tools()))
     add_problems(app)
     return app
 
@@ -61,40 +52,18 @@ class LivePage(StaticFiles):
 
 
 class Tools:
-    """The route `/mcp`. Its first request waits for what it is answered by; later ones find it.
+    """The route `/mcp`. Each request has a server of its own, which takes milliseconds once its room is loaded.
 
-    A fifth of a server's start would go into loading it.
+    That waits for the first request: a fifth of the Agent Server's start would go into it.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._asked.set()
-        # A client that leaves meanwhile ends its own wait alone.
-        app = await asyncio.shield(self._app)
-        await app(scope, receive, send)
-
-    @asynccontextmanager
-    async def served(self, _: FastAPI) -> AsyncIterator[None]:
-        """As long as the server runs. The tools' calls run in a task group, which one task opens and closes."""
-        self._asked = asyncio.Event()
-        self._app: asyncio.Future[ASGIApp] = asyncio.get_running_loop().create_future()
-        serving = asyncio.create_task(self._serve())
-        serving.add_done_callback(lambda _: self._app.cancel())  # nobody waits for what will not come
-        try:
-            yield
-        finally:
-            serving.cancel()
-            with suppress(asyncio.CancelledError):
-                await serving
-
-    async def _serve(self) -> None:
-        await self._asked.wait()
-        server, app = await asyncio.to_thread(_loaded)
+        server, app = await asyncio.to_thread(_mcp_app)
         async with server.session_manager.run():
-            self._app.set_result(app)
-            await asyncio.Event().wait()
+            await app(scope, receive, send)
 
 
-def _loaded() -> "tuple[MCPServer, ASGIApp]":
+def _mcp_app() -> "tuple[MCPServer, ASGIApp]":
     from contend.api.mcp import mcp_app  # noqa: PLC0415 - slow to import
 
     return mcp_app()
