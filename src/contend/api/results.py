@@ -6,13 +6,14 @@ Events are server-sent; a client takes them up again where it lost them.
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import Header, Path, Query, Response
-from fastapi.responses import StreamingResponse
+from fastapi import Depends, Header, HTTPException, Path, Query, Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from contend.api import models
-from contend.api.requests import UNKNOWN
+from contend.api.requests import UNKNOWN, Responses
 from contend.api.researches import Researches
 from contend.api.routes import Live, ResearchId, research, router
 from contend.errors import UnknownThread
@@ -29,72 +30,70 @@ _NUMBER = r"^[0-9]{1,18}$"
 _SOON, _LATE = 0.25, 2.0
 """Seconds between looks at the record: while something is told, and after a while of silence."""
 
-_SILENCE = 15.0
-"""Seconds after which a comment keeps the connection open."""
-
 _TEXT = {"schema": {"type": "string"}}
 _REPORTS: dict[str, Any] = {media.partition(";")[0]: _TEXT for media in MEDIA.values()} | {
     "application/json": {"schema": {"$ref": "#/components/schemas/ResearchReport"}}
 }
-_EVENTS: dict[int | str, dict[str, Any]] = {
-    200: {"description": "Server-sent events.", "content": {"text/event-stream": _TEXT}},
-    204: {"description": "The research is at its end, and all of it was told."},
-}
-
 ROUTERS = (research, router)
 """With the routes of `routes`, which come first."""
 
 
-@research.get("/events", response_class=Response, responses=_EVENTS)
-async def follow_research(
+async def last_event(
     research_id: ResearchId,
     live: Live,
     last_event_id: Annotated[
         str | None, Header(description="The id of the last event that came; those after it follow.", pattern=_NUMBER)
     ] = None,
     after: Annotated[int, Query(description="As Last-Event-ID, where a header cannot be sent.", ge=0, le=2**53)] = 0,
-) -> Response:
-    """What the research tells, from its beginning or from where the client was, until its end."""
+) -> int:
+    """The number of the event behind which a client goes on; it has nothing to come for where all was told."""
     start = int(last_event_id) if last_event_id else after
     current = await live.response(research_id)
     if start and current.is_over and not await live.services.record.events(research_id, after=start, limit=1):
-        return Response(status_code=204)
-    stream = event_stream(live, research_id, after=start)
-    return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+        raise HTTPException(HTTPStatus.NO_CONTENT)
+    return start
 
 
-async def event_stream(researches: Researches, research_id: str, *, after: int) -> AsyncIterator[str]:
-    """All events with a number above `after`, then those to come, until the run is at its end.
+class Events(EventSourceResponse):
+    """A stream whose refusals are JSON: FastAPI describes those by the media type of the route's response."""
 
-    Between them stands an event `status`, without an id, each time the status has changed: it is never told again.
+    media_type = "application/json"
+
+
+_ALL_TOLD: Responses = {204: {"description": "The research is at its end, and all of it was told."}}
+
+
+@research.get("/events", response_class=Events, responses=_ALL_TOLD)
+async def follow_research(
+    research_id: ResearchId, live: Live, last: Annotated[int, Depends(last_event)]
+) -> AsyncIterator[ServerSentEvent]:
+    """What the research tells, from its beginning or from where the client was, until its end.
+
+    Between the events stands one of type `status`, without an id, each time the status has changed: it is never told
+    again.
     """
-    last_status = ""
-    pause = silent = 0.0
+    last_status, pause = "", 0.0
     while True:
-        current = await researches.response(research_id)
+        current = await live.response(research_id)
         status = current.model_dump_json(include=set(models.ResearchResponse.model_fields))
-        events = await researches.services.record.events(research_id, after=after)
+        events = await live.services.record.events(research_id, after=last)
         for each in events:
-            yield event_message(each)
-            after = each.number
+            yield _message(each)
+            last = each.number
         if status != last_status:
-            yield f"event: status\ndata: {status}\n\n"
-            last_status, silent = status, 0.0
+            yield ServerSentEvent(event="status", raw_data=status)
+            last_status = status
         if not events and current.is_over:
             return
         pause = _SOON if events else min(_LATE, max(_SOON, pause * 1.5))
-        silent = 0.0 if events else silent + pause
-        if silent >= _SILENCE:
-            yield ": nothing new\n\n"
-            silent = 0.0
         await asyncio.sleep(pause)
 
 
-def event_message(each: KeptEvent) -> str:
+def _message(each: KeptEvent) -> ServerSentEvent:
     """An event as it is sent: its number as id, its type as name, and for all events team and round."""
     values = each.event.model_dump(mode="json")
     data = {"id": each.number, "team_id": "", "round_number": 0, **values}
-    return f"id: {each.number}\nevent: {values['type']}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+    return ServerSentEvent(id=str(each.number), event=values["type"], raw_data=json.dumps(data, ensure_ascii=False))
 
 
 @research.get(

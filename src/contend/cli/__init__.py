@@ -176,9 +176,7 @@ def _declare_run(
     *,
     documents: Annotated[list[Path] | None, Option("--docs", metavar="PATH", help=_DOCS)] = None,
     instructions: Annotated[Path | None, Option(metavar="FILE", help="A text file with further instructions.")] = None,
-    teams: Annotated[
-        _Names, _name("--team", help="A team to enter; may be repeated. Default: as --depth says.")
-    ] = None,
+    teams: Annotated[_Names, _name("--team", help=_TEAMS)] = None,
     sources: Annotated[_Names, _name("--source", help=_SOURCES)] = None,
     depth: Annotated[_Depth, Option(help=_DEPTHS)] = None,
     length: Annotated[_Length, Option(help=_LENGTHS)] = None,
