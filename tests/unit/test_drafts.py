@@ -331,6 +331,37 @@ def test_each_cell_has_its_marks_behind_it_and_the_name_of_a_row_those_that_no_c
     ]
 
 
+def test_a_total_rests_on_the_other_rows_of_its_table_without_marks_of_its_own() -> None:
+    total = {**row("Both", "1.1", sources=()), "kind": "derived", "basis": "0.2 + 0.9"}
+    reply = {**REPLY, "sections": [{"heading": "Hum", "blocks": [{**TABLE, "rows": [*TABLE["rows"], total]}]}]}
+
+    made = draft(sections=reply["sections"])
+
+    assert faults_of(ReportReply.model_validate(reply), 3) == ""
+    assert made.sections[0].statements()[2].passages == ["p1", "p3"]
+    body = build_report(made, PASSAGES, RESULTS, theme="Why?", language="en").detailed_analysis
+    assert body.splitlines()[-3:] == ["| West [1] | 0.2 |", "| East [3] | 0.9 |", "| Both | 1.1 |"]
+    alone = [{"heading": "Hum", "blocks": [{**TABLE, "rows": [total]}]}]
+    assert "1.1.1: it is derived and names no passage" in faults_of(
+        ReportReply.model_validate({**reply, "sections": alone}), 3
+    )
+    kept = [{"number": 1, "section": {"heading": "Hum", "blocks": [{**TABLE, "rows": [{"keep": "1.2.1"}, total]}]}}]
+    assert faults_of_revision(revision(sections=kept), draft(), 3) == ""
+
+
+def test_what_most_rows_rest_on_is_printed_once_also_above_a_total() -> None:
+    total = {**row("Both", "1.1", sources=()), "kind": "derived", "basis": "0.2 + 0.9"}
+    table = {**TABLE, "rows": [row("West", "0.2"), row("East", "0.9"), total]}
+
+    body = build_report(
+        draft(sections=[{"heading": "Hum", "blocks": [table]}]), PASSAGES, RESULTS, theme="Why?", language="en"
+    ).detailed_analysis
+
+    assert body.splitlines()[2:] == [
+        "| Bridge [1] | Hertz |", "| --- | --- |", "| West | 0.2 |", "| East | 0.9 |", "| Both | 1.1 |",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("by_name", [False, True])
 def test_what_all_rows_of_a_table_rest_on_is_printed_once_and_reads_back_for_each(*, by_name: bool) -> None:
     rows = [row("West", "0.2", sources=(2, 1)), row("East", "0.9", sources=(1, 2))]

@@ -166,8 +166,8 @@ class Table(Record):
         return self
 
     def common_passages(self) -> list[str]:
-        """What every row rests on as a whole: it is printed once, behind the name of the first column."""
-        first, *others = (row.passages_by_cell()[-1] for row in self.rows)
+        """What every row that names passages rests on as a whole: printed once, behind the name of the first column."""
+        first, *others = [each[-1] for row in self.rows if any(each := row.passages_by_cell())] or [[]]
         return first if others and all(set(each) == set(first) for each in others) else []
 
     def printed_passages(self, row: TableRow) -> list[list[str]]:
@@ -181,13 +181,19 @@ class Table(Record):
         return [self.statement(row) for row in self.rows]
 
     def statement(self, row: TableRow) -> CitedSentence:
-        """The row as a sentence would say it, with all that it rests on: `Column: cell; Column: cell`."""
+        """The row as a sentence would say it, with all that it rests on: `Column: cell; Column: cell`.
+
+        One that is derived and names no passage, such as a total, rests on the other rows.
+        """
         named = [
             f"{column}: {text}" if column.strip() else text
             for column, text in zip(self.columns, row.texts(), strict=True)
         ]
-        passages = list(dict.fromkeys(chain(*row.passages_by_cell())))
-        return CitedSentence(text="; ".join(named), passages=passages, kind=row.kind, basis=row.basis)
+        own = [*chain(*row.passages_by_cell())]
+        others = chain(*(chain(*each.passages_by_cell()) for each in self.rows)) if row.kind == "derived" else ()
+        return CitedSentence(
+            text="; ".join(named), passages=list(dict.fromkeys(own or others)), kind=row.kind, basis=row.basis
+        )
 
 
 Block = Annotated[Paragraph | ItemList | Table, Field(discriminator="type")]

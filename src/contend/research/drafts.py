@@ -217,19 +217,20 @@ def _faults(
     offered: int,
     guard: PlantedFilter | None,
 ) -> list[str]:
-    placed: list[tuple[str, StatementReply | RowReply | KeptReply]] = [
-        (f"{name} {number}", each)
+    placed: list[tuple[str, StatementReply | RowReply | KeptReply, AnyBlock | None]] = [
+        (f"{name} {number}", each, None)
         for name, title in PARTS.items()
         for number, each in enumerate(getattr(reply, title.casefold(), None) or [], start=1)
     ]
     for number, section in sections:
         for at, block in enumerate(section.blocks, start=1):
-            placed += [(f"{number or 'new'}.{at}.{item}", each) for item, each in enumerate(_items(block), start=1)]
+            items = enumerate(_items(block), start=1)
+            placed += [(f"{number or 'new'}.{at}.{item}", each, block) for item, each in items]
     faults = [
         f"{place}: {fault}"
-        for place, each in placed
+        for place, each, block in placed
         if not isinstance(each, KeptReply)
-        for fault in _faults_of(each, offered, guard)
+        for fault in _faults_of(each, block, offered, guard)
     ]
     headings = [number or "new" for number, section in sections if guard and guard.in_heading(section.heading)]
     return [*faults, *(f"section {number}: its heading repeats what a source orders" for number in headings)]
@@ -245,19 +246,33 @@ def _items(block: AnyBlock) -> Sequence[StatementReply | RowReply | KeptReply]:
             return block.rows
 
 
-def _faults_of(statement: StatementReply | RowReply, offered: int, guard: PlantedFilter | None) -> Iterator[str]:
+def _faults_of(
+    statement: StatementReply | RowReply, block: AnyBlock | None, offered: int, guard: PlantedFilter | None
+) -> Iterator[str]:
     cells = statement.cells if isinstance(statement, RowReply) else []
-    sources = list(dict.fromkeys([*(number for cell in cells for number in cell.sources), *statement.sources]))
+    sources = _sources(statement)
     unknown = [number for number in sources if not 1 <= number <= offered]
     if unknown:
         yield f"there is no passage {', '.join(map(str, unknown))}; passages are numbered 1 (P1) to {offered}"
     text = statement.text if isinstance(statement, StatementReply) else " | ".join(cell.text for cell in cells)
     if mark := _MARK.search("".join(split_code(text)[::2])):
         yield f"{mark[0]} stands in the text: name passages in `sources` only"
-    if statement.kind in {"stated", "derived"} and not sources:
+    if statement.kind in {"stated", "derived"} and not sources and not _follows_from_rows(statement, block):
         yield f"it is {statement.kind} and names no passage: name those it rests on, or say judgement or open"
     if guard and (fault := guard.fault(text, sources)):
         yield fault
+
+
+def _sources(statement: StatementReply | RowReply) -> list[int]:
+    """The numbers that it names, its cells' among them."""
+    cells = statement.cells if isinstance(statement, RowReply) else []
+    return list(dict.fromkeys([*(number for cell in cells for number in cell.sources), *statement.sources]))
+
+
+def _follows_from_rows(statement: StatementReply | RowReply, block: AnyBlock | None) -> bool:
+    """Whether it is a row such as a total, in a table with rows that name sources; those that are kept do."""
+    rows = block.rows if isinstance(block, TableOf) else []
+    return statement.kind == "derived" and any(isinstance(row, KeptReply) or _sources(row) for row in rows)
 
 
 def _joined(faults: Sequence[str]) -> str:
