@@ -5,7 +5,7 @@ Tried with langgraph 1.2; `tests/unit/test_langgraph_compat.py` says which of it
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial, update_wrapper
+from functools import partial
 from typing import Any, TypeVar
 
 from langchain_core.messages import BaseMessage
@@ -49,20 +49,6 @@ def add_node(
     destinations = fails_to(name, *goes_to) if handler else None
     failed = partial(handler) if handler else None
     graph.add_node(name, partial(node), input_schema=task, error_handler=failed, destinations=destinations)
-
-
-def add_routes(
-    graph: StateGraph[Any, Any, Any, Any], source: str, router: Callable[..., Any], ends: Sequence[str]
-) -> None:
-    """Add the edges behind a node, among which a router chooses by the graph's state.
-
-    For each graph that is built anew LangGraph reads a router's annotations for the type of what it is given, which
-    takes a third of building ours; a `partial`'s it does not read, and gives what a parent's node passed on besides. It
-    would have to take the type of the graph's state.
-    """
-    name = router.__name__
-    graph.add_conditional_edges(source, update_wrapper(partial(router), router), [*ends])
-    graph.branches[source][name] = graph.branches[source][name]._replace(input_schema=graph.state_schema)
 
 
 def cause(error: NodeError) -> BaseException:

@@ -15,7 +15,6 @@ from contend.errors import CheckpointError
 from contend.langgraph_compat import (
     CheckpointLost,
     add_node,
-    add_routes,
     as_subclass,
     fails_to,
     stopping_if_checkpoint_lost,
@@ -104,7 +103,7 @@ async def test_a_router_is_given_the_state_of_its_graph_and_nothing_that_a_paren
 
     graph: StateGraph[State, None, State, State] = StateGraph(State)
     add_node(graph, "keep", keep)
-    add_routes(graph, START, route, ["keep"])
+    graph.add_conditional_edges(START, route, ["keep"])
 
     from_parent: dict[str, Any] = {"seen": "own", "team": "a parent's"}
     await graph.compile().ainvoke(cast("State", from_parent))

@@ -17,7 +17,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
 
 from contend.errors import InputError
-from contend.langgraph_compat import add_node, add_routes
+from contend.langgraph_compat import add_node
 from contend.models.options import DEPTHS, ResearchOptions, ResolvedOptions, RunOptions, TeamConfig
 from contend.models.record import Record
 from contend.preflight import answer, is_alone, open_question, opened, problem_alone, refuse
@@ -204,24 +204,25 @@ def build_research_graph(services: Services) -> ResearchGraph:
     add_node(graph, "write_section", writing.write_section, writing.leave_unwritten, task=SectionTask)
     add_node(graph, "summarize", writing.summarize, alone.fail)
     add_node(graph, "review", writing.review, alone.fail)
-    add_routes(graph, START, routes.route_at_start, ["open_run", "supervise"])
-    add_routes(graph, "open_run", routes.route_after_opening, ["supervise", "quote"])
+    graph.add_conditional_edges(START, routes.route_at_start)
+    graph.add_conditional_edges("open_run", routes.route_after_opening)
     graph.add_edge("quote", END)
-    add_routes(
-        graph,
+    graph.add_conditional_edges(
         "supervise",
         routes.route_after_supervise,
         ["approve_plan", "search", "collect", "write", "review", "__end__"],
     )
-    add_routes(graph, "approve_plan", routes.route_after_approval, ["approve_plan", "supervise", "search", "collect"])
-    graph.add_edge("search", "collect")
-    add_routes(
-        graph, "collect", routes.route_after_collect, ["read_page", "choose", "write", "write_section", "supervise"]
+    graph.add_conditional_edges(
+        "approve_plan", routes.route_after_approval, ["approve_plan", "supervise", "search", "collect"]
     )
-    add_routes(graph, "choose", routes.route_after_choose, ["search", "write", "write_section"])
+    graph.add_edge("search", "collect")
+    graph.add_conditional_edges(
+        "collect", routes.route_after_collect, ["read_page", "choose", "write", "write_section", "supervise"]
+    )
+    graph.add_conditional_edges("choose", routes.route_after_choose, ["search", "write", "write_section"])
     graph.add_edge("write_section", "summarize")
-    add_routes(graph, "summarize", routes.route_after_write, ["review", "supervise"])
+    graph.add_conditional_edges("summarize", routes.route_after_write)
     graph.add_edge("read_page", "collect")
-    add_routes(graph, "write", routes.route_after_write, ["review", "supervise"])
+    graph.add_conditional_edges("write", routes.route_after_write)
     graph.add_edge("review", "supervise")
     return graph

@@ -16,7 +16,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
 
 from contend.errors import BudgetExhausted, ContendError
-from contend.langgraph_compat import add_node, add_routes, cause, fails_to
+from contend.langgraph_compat import add_node, cause, fails_to
 from contend.models.evaluation import JudgmentReply, MetricResult
 from contend.models.events import RoundStarted
 from contend.models.options import TeamOptions
@@ -313,11 +313,11 @@ def build_team_graph(services: Services) -> TeamGraph:
     add_node(graph, "evaluate", nodes.evaluate)
     add_node(graph, "judge", nodes.judge, nodes.judge_failed, goes_to=["brief", "finish_run", END])
     add_node(graph, "finish_run", alone.finish_run)
-    add_routes(graph, START, route_at_start, ["open_run", "brief"])
+    graph.add_conditional_edges(START, route_at_start)
     graph.add_edge("open_run", "set_criteria")
     graph.add_edge("set_criteria", "brief")
-    add_routes(graph, "brief", route_to_kind, kind_names())
-    add_routes(graph, "submit", nodes.route_to_metrics, ["score_metric", "evaluate"])
+    graph.add_conditional_edges("brief", route_to_kind, kind_names())
+    graph.add_conditional_edges("submit", nodes.route_to_metrics, ["score_metric", "evaluate"])
     graph.add_edge("score_metric", "evaluate")
-    add_routes(graph, "evaluate", route_after_evaluate, ["brief", "judge", "finish_run", "__end__"])
+    graph.add_conditional_edges("evaluate", route_after_evaluate)
     return graph
