@@ -216,17 +216,17 @@ def _out_of_order(own: Sequence[PlacedWord], source: Sequence[PlacedWord]) -> st
     places, keys = [word.key for word in source], [word.key for word in own]
     common = [word for word in own if places.count(word.key) == 1 and keys.count(word.key) == 1]
     along = [places.index(word.key) for word in common]
-    fixed_places = {word.key: place for word, place in zip(common, along, strict=True) if _has_its_place(word)}
+    # To turn names and figures round makes a difference; of other words, long Japanese ones are names at times.
+    fixed_places = {
+        word.key: place
+        for word, place in zip(common, along, strict=True)
+        if word.kind in _ORDERED or (not word.key.isascii() and len(word.key) >= _LONG_WORD)
+    }
     if list(fixed_places.values()) != sorted(fixed_places.values()):
         return next(iter(fixed_places))
     if len(along) >= _LEAST_SHARED and _longest_rise(along) < _LEAST_IN_ORDER * len(along):
         return common[0].key
     return ""
-
-
-def _has_its_place(word: PlacedWord) -> bool:
-    """Whether to turn it round with another one makes a difference: names and figures; long Japanese words may be."""
-    return word.kind in _ORDERED or (not word.key.isascii() and len(word.key) >= _LONG_WORD)
 
 
 def _longest_rise(places: Sequence[int]) -> int:

@@ -155,11 +155,6 @@ class Figure(NamedTuple):
     about: bool
     negative: bool
 
-    @property
-    def is_one_period(self) -> bool:
-        """Whether it says how often and not how much, as "1日に" does."""
-        return self.measure == "time" and self.value == 1
-
     def is_amount_of(self, other: "Figure") -> bool:
         """Whether the other is as much as this, in whatever unit of the same measure; a missing unit is any."""
         if not self.measure or not other.measure:
@@ -206,7 +201,8 @@ def claimed_figures(text: str) -> tuple[Figure, ...]:
     year_starts = {year.start(1) for year in _YEAR.finditer(plain) if not _is_measured(year)}
     figures = [figure for start, figure in _figures(plain) if start not in year_starts]
     figures += [figure for figure in _spelt(plain) if figure.measure]
-    return tuple(figure for figure in figures if not figure.is_one_period)
+    # One unit of time says how often and not how much, as "1日に" does.
+    return tuple(figure for figure in figures if not (figure.measure == "time" and figure.value == 1))
 
 
 @lru_cache(maxsize=1024)

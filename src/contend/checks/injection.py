@@ -117,10 +117,6 @@ def _overrides(sentence: FoldedSentence) -> bool:
     return sentence.has("SET_ASIDE", "RULES", "PRIOR") and (not sentence.has("SPOKEN_OF") or sentence.has("IMPERATIVE"))
 
 
-def _begs(sentence: FoldedSentence) -> bool:
-    return sentence.has("GRADES", "GRADING", "OF_MINE", "TEXTS")
-
-
 def _hides(sentence: FoldedSentence) -> bool:
     is_order = sentence.has("SAY") or sentence.has("MUST")
     about = any(map(sentence.has, ("MACHINES", "RULES", "TEXTS")))
@@ -142,7 +138,7 @@ _CERTAIN: Mapping[str, Callable[[FoldedSentence], bool]] = {
     # An AI system, by name, that is told what to say.
     "addressed": lambda sentence: any(map(sentence.has, ("CALLED", "TOLD"))) or sentence.has("MACHINES", "IF_YOU_ARE"),
     # A plea or an order for a mark.
-    "begging": _begs,
+    "begging": lambda sentence: sentence.has("GRADES", "GRADING", "OF_MINE", "TEXTS"),
     # Text that the source hides from its readers, and that has to do with machines, rules or answers.
     "hidden": _hides,
 }

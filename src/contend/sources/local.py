@@ -24,7 +24,6 @@ from contend.sources.local_index import (
     index_file,
 )
 from contend.sources.readers import KINDS
-from contend.sources.readers.document import Unreadable
 from contend.text import clean, shorten
 
 MOST_FILES = 10_000
@@ -81,7 +80,7 @@ class LocalDocuments:
         self._paths = list(paths)
         self._cache_folder = cache
         self._given_embedder = embedder
-        self._files: dict[LocalFile, IndexedFile | LeftOut] = {}
+        self._files: dict[LocalFile, IndexedFile] = {}
         self._index: LocalIndex | None = None
         self._look_again_seconds = look_again_seconds
         self._refreshed_at: float | None = None
@@ -158,7 +157,7 @@ class LocalDocuments:
             files, left_out = list_files(self._paths)
             if self._index is None or set(files) != set(self._files):
                 self._index = self._read(files, progress)
-            self.left_out = left_out + [reason for each in self._files.values() if (reason := _unread(each))]
+            self.left_out = left_out + [LeftOut(each.path, each.note) for each in self._files.values() if each.note]
             self._refreshed_at = now
         return self._index
 
@@ -169,44 +168,25 @@ class LocalDocuments:
             ReadingStopped: between two files nobody waited any more; what was read until then is kept.
         """
         kept = None if self._files else self._cache.load(files)
-        before: Mapping[LocalFile, IndexedFile | LeftOut] = kept.files if kept else self._files or self._cache.files()
+        before = kept.files if kept else self._files or self._cache.files()
         documents = {file: before[file] for file in files if file in before}
         new = [file for file in files if file not in documents]
         for count, file in enumerate(new, start=1):
             if not self._waiting:
                 self._kept_index(files, documents)
                 raise ReadingStopped
-            documents[file] = _indexed(file, self._embedder)
+            documents[file] = index_file(file, self._embedder)
             progress(count, len(new))
         self._files = {file: documents[file] for file in files}
         # A file that cannot be read is tried at each start, and stands in no index.
-        is_same = kept is not None and [*kept.files] == [*_readable(self._files)]
+        is_same = kept is not None and [*kept.files] == [file for file, each in self._files.items() if each.pieces]
         return kept if kept and is_same else self._kept_index(files, self._files)
 
-    def _kept_index(self, files: list[LocalFile], documents: Mapping[LocalFile, IndexedFile | LeftOut]) -> LocalIndex:
+    def _kept_index(self, files: list[LocalFile], documents: Mapping[LocalFile, IndexedFile]) -> LocalIndex:
         """An index over what was read, which is kept."""
-        index = LocalIndex.over(_readable(documents), self._embedder)
+        index = LocalIndex.over({file: each for file, each in documents.items() if each.pieces}, self._embedder)
         self._cache.save(files, index)
         return index
-
-
-def _readable(documents: Mapping[LocalFile, IndexedFile | LeftOut]) -> dict[LocalFile, IndexedFile]:
-    return {file: each for file, each in documents.items() if isinstance(each, IndexedFile)}
-
-
-def _indexed(file: LocalFile, embedder: Embedder) -> IndexedFile | LeftOut:
-    try:
-        return index_file(file, embedder)
-    except Unreadable as error:
-        return LeftOut(file.path, str(error))
-    except OSError as error:
-        return LeftOut(file.path, f"cannot be opened: {error.strerror}")
-
-
-def _unread(file: IndexedFile | LeftOut) -> LeftOut | None:
-    if isinstance(file, LeftOut):
-        return file
-    return LeftOut(file.path, file.note) if file.note else None
 
 
 def _stepwise(progress: Progress) -> Progress:

@@ -21,7 +21,7 @@ from contend.errors import StoreUnwritable
 from contend.retrieval import Embedder, HybridIndex
 from contend.sources.passages import DocumentSection, Sections, TextPiece, sections_of, split_passages
 from contend.sources.readers import read_document
-from contend.sources.readers.document import without_page
+from contend.sources.readers.document import Document, Unreadable, without_page
 from contend.stores import write_file
 from contend.text import detect_language, terms
 
@@ -79,15 +79,15 @@ def searchable(title: str, pieces: Sequence[TextPiece]) -> list[str]:
 
 
 def index_file(file: LocalFile, embedder: Embedder) -> IndexedFile:
-    """The file's passages and vectors.
-
-    Raises:
-        Unreadable: it cannot be read, or there is no text in it.
-        OSError: it cannot be opened.
-    """
+    """The file's passages and vectors; of one that cannot be read none, with the reason as its note."""
     import numpy as np  # noqa: PLC0415 - heavy, and not needed to start the command line
 
-    document = read_document(file.path)
+    try:
+        document = read_document(file.path)
+    except Unreadable as error:
+        document = Document("", "", note=str(error))
+    except OSError as error:
+        document = Document("", "", note=f"cannot be opened: {error.strerror}")
     pieces = split_passages(document.text)
     vectors = embedder.embed(searchable(document.title, pieces))
     return IndexedFile(

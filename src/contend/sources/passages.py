@@ -149,7 +149,8 @@ def sections_of(pieces: Sequence[TextPiece]) -> Sections:
 def _ranges(pieces: Sequence[TextPiece], sizes: Sequence[int], numbers: Sequence[int]) -> Iterator[range]:
     """The passages of a section in parts of about equal size, cut where a paragraph, an item or a row begins."""
     total = sum(sizes[number] for number in numbers)
-    most = LONGEST_TOKENS if any(_has_rows(pieces[number]) for number in numbers) else SECTION_TOKENS
+    has_rows = any(f"\n{_ROW}" in f"\n{pieces[number].text}" for number in numbers)
+    most = LONGEST_TOKENS if has_rows else SECTION_TOKENS
     share = total if total <= most else total / -(-total // SECTION_TOKENS)
     begin, tokens = numbers[0], 0
     for number in numbers:
@@ -160,10 +161,6 @@ def _ranges(pieces: Sequence[TextPiece], sizes: Sequence[int], numbers: Sequence
             begin, tokens = number, 0
         tokens += size
     yield range(begin, numbers[-1] + 1)
-
-
-def _has_rows(piece: TextPiece) -> bool:
-    return piece.text.startswith(_ROW) or f"\n{_ROW}" in piece.text
 
 
 def _may_begin(piece: TextPiece) -> bool:

@@ -62,7 +62,7 @@ def _read_text(content: bytes, path: Path) -> Document:
 def _read_html(content: bytes, path: Path) -> Document:
     page = html_to_markdown(decode(content))
     text = clean(page.text)
-    return Document(page.title.strip() or _first_heading(text) or path.name, text, published=page.published)
+    return page._replace(title=page.title or _first_heading(text) or path.name, text=text)
 
 
 READERS: dict[str, Callable[[bytes, Path], Document]] = {

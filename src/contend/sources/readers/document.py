@@ -103,15 +103,12 @@ def _guessed(content: bytes, declared: str) -> str:
     if by_word is not None:
         return by_word
     western = _decoded(content, "cp1252")
-    if western is not None and (japanese is not None or _few_marks(western)):
+    marks = 0 if western is None else len(_WESTERN_MARKS.findall(western))
+    if western is not None and (japanese is not None or marks <= _MOST_WESTERN_MARKS * len(western)):
         return western
     if japanese is not None:
         return japanese
     raise Unreadable("not text in UTF-8, UTF-16, Shift JIS, EUC-JP or Windows-1252: save it as UTF-8")
-
-
-def _few_marks(western: str) -> bool:
-    return len(_WESTERN_MARKS.findall(western)) <= _MOST_WESTERN_MARKS * len(western)
 
 
 def _is_japanese(text: str) -> bool:

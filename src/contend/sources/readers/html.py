@@ -5,12 +5,11 @@ What a page hides from its readers is kept only where it may speak to AI systems
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from lxml.etree import HTMLParser
 
 from contend.checks.injection import hidden_text
-from contend.sources.readers.document import day_of, decode
+from contend.sources.readers.document import Document, day_of, decode
 
 _UNSEEN = frozenset({"script", "style", "noscript", "template", "svg", "math", "iframe", "object", "select", "button"})
 _AROUND = frozenset({"nav", "aside", "footer"})
@@ -46,16 +45,11 @@ _HIDDEN_STYLE = re.compile(
 )
 
 
-class Page(NamedTuple):
-    """What `<title>` says, "" without one, the text as Markdown, and the day that a `meta` element tells."""
+def html_to_markdown(html: str) -> Document:
+    """The page without scripts, styles, navigation and footers; with the latter where nothing else has text.
 
-    title: str
-    text: str
-    published: str | None = None
-
-
-def html_to_markdown(html: str) -> Page:
-    """The page without scripts, styles, navigation and footers; with the latter where nothing else has text."""
+    Its title is what `<title>` says, "" without one, its day what a `meta` element tells.
+    """
     page = _read(html, _UNSEEN | _AROUND).page()
     return page if page.text else _read(html, _UNSEEN).page()
 
@@ -79,7 +73,8 @@ def read_web_page(body: bytes, charset: str) -> str:
     meta = _META_CHARSET.search(body[:_HEAD])
     html = decode(body, declared=charset or (meta[1].decode() if meta else ""))
     if text := _extracted(html):
-        return "\n\n".join([_CODE_OR_MARK.sub(_unmarked, text), *_read(html, _UNSEEN | _AROUND).hidden])
+        plain = _CODE_OR_MARK.sub(lambda match: match[0] if match[1] else match[2] or "", text)
+        return "\n\n".join([plain, *_read(html, _UNSEEN | _AROUND).hidden])
     return html_to_markdown(html).text
 
 
@@ -92,10 +87,6 @@ def _extracted(html: str) -> str | None:
     except ImportError:
         return None
     return extract(html, output_format="markdown", include_comments=False)
-
-
-def _unmarked(match: re.Match[str]) -> str:
-    return match[0] if match[1] else match[2] or ""
 
 
 def _read(html: str, skip: frozenset[str]) -> "_PageReader":
@@ -168,9 +159,9 @@ class _PageReader:
     def close(self) -> None:
         self._end_block()
 
-    def page(self) -> Page:
+    def page(self) -> Document:
         day = next((day for name in _DAYS if (day := day_of(self.meta.get(name, "")))), None)
-        return Page(" ".join("".join(self.title).split()), "\n\n".join(self.blocks), day)
+        return Document(" ".join("".join(self.title).split()), "\n\n".join(self.blocks), published=day)
 
     def _end_block(self) -> None:
         text = "".join(self._words)

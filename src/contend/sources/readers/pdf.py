@@ -165,7 +165,11 @@ def _without_running_heads(pages: list[list[str]]) -> list[list[str]]:
     counts = Counter(
         variant
         for number, lines in enumerate(pages)
-        for variant in {variant for line in _edges(lines) for variant in _variants(line, number)}
+        for variant in {
+            variant
+            for line in lines[:_EDGE_LINES] + lines[_EDGE_LINES:][-_EDGE_LINES:]
+            for variant in _variants(line, number)
+        }
     )
     enough = max(2, min(_RUNNING, sum(map(bool, pages))))
     running = {variant for variant, count in counts.items() if count >= enough}
@@ -179,10 +183,6 @@ def _inner(lines: list[str], page: int, running: set[str]) -> list[str]:
     head = len(list(takewhile(runs, lines[:_EDGE_LINES])))
     foot = len(list(takewhile(runs, lines[head:][: -_EDGE_LINES - 1 : -1])))
     return lines[head : len(lines) - foot]
-
-
-def _edges(lines: list[str]) -> list[str]:
-    return lines[:_EDGE_LINES] + lines[_EDGE_LINES:][-_EDGE_LINES:]
 
 
 def _variants(line: str, page: int) -> Iterator[str]:
