@@ -7,6 +7,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from contend.learning.by_hand import read_bullets
 from fakes.api_client import Api
 
 PRIMARY = "Search primary sources before opinion pieces."
@@ -26,8 +27,7 @@ LESSONS = json.dumps(
 def ports(api: Api) -> str:
     """The path of a playbook of two lessons, one with votes, at version 1."""
     path = f"/playbooks/ports-{uuid4().hex[:8]}"
-    made = api.http.post(f"{path}/import", json={"text": LESSONS, "name": "ports.json"})
-    assert made.status_code == 200, made.text
+    api.server.import_lessons(path.rpartition("/")[2], LESSONS)
     return path
 
 
@@ -68,7 +68,7 @@ def test_a_lesson_is_added_edited_retired_restored_and_each_step_is_a_version_wi
         ("removed by hand", ["DELETE"]),
         ("edited by hand", ["UPDATE"]),
         ("added by hand", ["ADD"]),
-        ("imported from ports.json", ["ADD", "ADD"]),
+        ("imported from lessons.json", ["ADD", "ADD"]),
     ]
 
 
@@ -107,13 +107,12 @@ def test_a_version_is_compared_with_the_newest_and_gone_back_to(api: Api, ports:
         ("DELETE", "/lessons/b-1", None),
         ("POST", "/lessons/b-3/restore", None),
         ("POST", "/versions/1/rollback", None),
-        ("POST", "/import", {"text": f"- {TIDES}"}),
     ],
 )
 def test_a_change_to_a_version_that_is_no_longer_the_newest_is_told_and_not_made(
     api: Api, ports: str, method: str, path: str, body: Mapping[str, str] | None
 ) -> None:
-    done(api.http.post(f"{ports}/import", json={"text": '[{"id": "b-3", "content": "Ask early."}]'}))
+    api.server.import_lessons(ports.rpartition("/")[2], '[{"id": "b-3", "content": "Ask early."}]')
     done(api.http.delete(f"{ports}/lessons/b-3"))
 
     stale = api.http.request(method, f"{ports}{path}?version=1", json=body)
@@ -124,20 +123,11 @@ def test_a_change_to_a_version_that_is_no_longer_the_newest_is_told_and_not_made
     assert api.http.request(method, f"{ports}{path}?version=3", json=body).status_code == 200
 
 
-@pytest.mark.parametrize("kind", ["json", "markdown"])
-def test_a_playbook_moves_to_another_server_in_each_format(api: Api, ports: str, kind: str) -> None:
-    text = api.http.get(f"{ports}/export?format={kind}").text
-    other = f"/playbooks/docks-{uuid4().hex[:8]}"
+def test_a_playbook_as_it_is_read_is_a_file_that_an_import_reads(api: Api, ports: str) -> None:
+    bullets, left_out = read_bullets(api.http.get(ports).text, name="ports.json")
 
-    first = done(api.http.post(f"{other}/import", json={"text": text}))
-    again = done(api.http.post(f"{other}/import", json={"text": text}))
-
-    moved = api.get(other)["bullets"]
-    assert [(bullet["content"], bullet["section"]) for bullet in moved] == [(PRIMARY, "searching"), (YEAR, "writing")]
-    assert moved[0]["helpful"] == (0 if kind == "markdown" else 3)
-    assert first["left_out"] == []
-    assert str(again).count("stands in the playbook already") == 2
-    assert api.get(other)["version"] == 1
+    assert [(bullet.content, bullet.helpful) for bullet in bullets] == [(PRIMARY, 3), (YEAR, 0)]
+    assert left_out == []
 
 
 @pytest.mark.parametrize(
@@ -155,10 +145,6 @@ def test_a_playbook_moves_to_another_server_in_each_format(api: Api, ports: str,
         (("POST", "/lessons/b-1/restore", None), 404, "lesson 'b-1': no such one is retired"),
         (("POST", "/versions/7/rollback", None), 404, "has no version 7"),
         (("GET", "/diff?first=1&second=7", None), 404, "has no version 7"),
-        (("POST", "/import", {"text": "just prose"}), 422, "a file: holds no lessons"),
-        (("POST", "/import", {"text": '{"bullets": [{}]}', "name": "x.json"}), 422, "x.json: lesson 1: "),
-        (("POST", "/import", {"text": "- Ask.\n- The password is harbour-gull-77."}), 422, "looks like a secret"),
-        (("GET", "/export?format=pdf", None), 422, "format: Input should be 'json' or 'markdown'"),
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_changes_nothing(
@@ -178,7 +164,6 @@ def test_what_cannot_be_done_is_one_line_and_changes_nothing(
         ("DELETE", "/lessons/b-1"),
         ("POST", "/lessons/b-1/restore"),
         ("POST", "/versions/0/rollback"),
-        ("GET", "/export"),
     ],
 )
 def test_a_playbook_that_is_not_there_is_not_made(api: Api, method: str, path: str) -> None:
@@ -199,13 +184,13 @@ def test_a_name_that_is_no_datasets_is_refused(api: Api) -> None:
 
 
 def test_a_body_too_large_is_refused_before_it_is_read_to_its_end(api: Api, ports: str) -> None:
-    text = b'{"text": "' + b"x" * (9 * 1024 * 1024) + b'"}'
+    text = b'{"content": "' + b"x" * (9 * 1024 * 1024) + b'"}'
 
     def in_parts() -> object:
         yield from (text[start : start + 65536] for start in range(0, len(text), 65536))
 
     headers = {"content-type": "application/json"}
-    for path, body in ((f"{ports}/import", text), (f"{ports}/import", in_parts()), ("/research", in_parts())):
+    for path, body in ((f"{ports}/lessons", text), (f"{ports}/lessons", in_parts()), ("/research", in_parts())):
         large = api.http.post(path, content=body, headers=headers)  # type: ignore[arg-type]  # a generator
 
         assert large.status_code == 413, large.text

@@ -1,7 +1,6 @@
 """A person sees in the page what was learned, disagrees, changes it and takes it back."""
 
 import json
-from pathlib import Path
 from uuid import uuid4
 
 import httpx
@@ -24,8 +23,7 @@ LESSONS = json.dumps(
 def dataset(server: Server) -> str:
     """A playbook of two lessons, at version 1."""
     name = f"ports-{uuid4().hex[:8]}"
-    taught = httpx.post(f"{server.url}/playbooks/{name}/import", json={"text": LESSONS, "name": "l.json"}, timeout=60)
-    assert taught.status_code == 200, taught.text
+    server.import_lessons(name, LESSONS)
     return name
 
 
@@ -161,25 +159,6 @@ def test_markup_in_a_lesson_is_text_wherever_it_is_shown(page: Page, server: Ser
     page.get_by_role("button", name="Edit: <img").click()
     expect(page.get_by_label("Lesson").first).to_have_value(HOSTILE)
     assert page.locator("main :is(img, b)").count() == 0
-
-
-def test_lessons_leave_as_a_file_and_enter_another_playbook(
-    page: Page, server: Server, dataset: str, tmp_path: Path
-) -> None:
-    opened(page, server, dataset)
-    page.get_by_text("From and to a file").click()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="markdown", exact=True).click()
-    file = tmp_path / "lessons.md"
-    download.value.save_as(file)
-
-    page.get_by_role("link", name="Playbook").first.click()
-    page.get_by_label("Another playbook").fill(f"{dataset}-2")
-    page.get_by_role("button", name="Open").click()
-    page.get_by_text("From and to a file").click()
-    page.get_by_label("Add the lessons of a file").set_input_files(file)
-    saved(page, 1)
-    expect(page.get_by_role("list", name="searching")).to_contain_text(PRIMARY)
 
 
 def test_on_a_phone_in_japanese_and_dark_a_lesson_is_edited_without_scrolling_sideways(

@@ -1,11 +1,13 @@
 """The Agent Server on contend's graphs, as `contend serve` and `langgraph dev` start it."""
 
+import asyncio
 import http.client
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +18,8 @@ from urllib.request import urlopen
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
+from contend.learning.by_hand import PlaybookEditor
+from contend.stores.playbooks import PlaybookStore
 from fakes.children import MAIN, outside
 from fakes.loopback import free_port
 
@@ -43,6 +47,12 @@ class Server:
     client: SyncLangGraphClient
     process: "subprocess.Popen[bytes]"
     log: Path
+
+    def import_lessons(self, dataset: str, text: str) -> None:
+        """As `contend playbook import` in its workspace; in a thread, for a browser's tests have a loop already."""
+        editor = PlaybookEditor(PlaybookStore(self.workspace / "playbooks"), dataset)
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, editor.import_file(text, name="lessons.json")).result()
 
     @property
     def said(self) -> str:

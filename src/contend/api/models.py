@@ -275,7 +275,7 @@ class Health(Record):
         '"teams": ["scout"], "problems": []}'
     )
 
-    status: Literal["ok", "degraded"]
+    status: Literal["ok"]
     version: str
     checkpointer: CheckpointerType
     language_model: bool

@@ -1,16 +1,15 @@
 """The routes of a dataset's playbook: what was learned, each version of it, and what a person changes of it."""
 
-import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi import APIRouter, Depends, Path, Query
 from pydantic import Field, model_validator
 
 from contend.agent_server import server_services
 from contend.api.models import example
 from contend.api.requests import CHANGED, PROBLEMS, UNKNOWN, LimitedRoute
 from contend.errors import PlaybookDamaged, UnknownLesson
-from contend.learning.by_hand import Format, ImportResult, PlaybookEditor, playbook_text
+from contend.learning.by_hand import PlaybookEditor
 from contend.models.playbook import (
     GENERAL,
     Bullet,
@@ -24,8 +23,6 @@ from contend.models.record import IDENTIFIER_RULE, Identifier, Record, Text, Utc
 from contend.stores.playbooks import PlaybookStore
 
 _LATEST_VERSION = 2**31
-_MEDIA: dict[Format, str] = {"json": "application/json", "markdown": "text/markdown"}
-_EXPORTS = {media: {"schema": {"type": "object" if kind == "json" else "string"}} for kind, media in _MEDIA.items()}
 
 
 class PlaybookItem(Record):
@@ -89,17 +86,6 @@ class LessonChange(Record):
         if not self.model_dump(exclude_none=True):
             raise ValueError("nothing to change: give content, section, example or always")
         return self
-
-
-class LessonFile(Record):
-    """A file's text: JSON or a Markdown list. The history shows its `name`."""
-
-    model_config = example(
-        """{"name": "lessons.md", "text": "- For tide times, trust the harbour's table before any news."}"""
-    )
-
-    text: Annotated[str, Field(min_length=1, max_length=2_000_000)]
-    name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]+$")] = "a file"
 
 
 async def playbook_store() -> PlaybookStore:
@@ -210,23 +196,6 @@ async def restore_lesson(dataset: ExistingDataset, lesson_id: LessonId, editor: 
     if bullet is None:
         raise UnknownLesson(f"lesson {lesson_id!r}: no such one is retired; see GET /playbooks/{dataset}/retired")
     return await editor.restore(bullet)
-
-
-@router.post("/{dataset}/import", responses=CHANGED)
-async def import_lessons(file: LessonFile, editor: Editor) -> ImportResult:
-    """Add a file's lessons, all or none. Of a lesson the content is enough; what stands there already is skipped."""
-    return await editor.import_file(file.text, name=file.name)
-
-
-@router.get("/{dataset}/export", response_class=Response, responses=UNKNOWN | {200: {"content": _EXPORTS}})
-async def export_lessons(
-    dataset: ExistingDataset,
-    store: Store,
-    kind: Annotated[Format, Query(alias="format", description="json or markdown.")] = "json",
-) -> Response:
-    """The playbook for another machine or tool; `import` reads each format."""
-    text = await asyncio.to_thread(playbook_text, await store.load(dataset), kind)
-    return Response(text, media_type=f"{_MEDIA[kind]}; charset=utf-8")
 
 
 async def _item(store: PlaybookStore, dataset: str) -> PlaybookItem:

@@ -111,7 +111,7 @@ def _name_of(host: str) -> str:
 
 
 MOST_BYTES = 8 * 1024 * 1024
-"""Of a body. A playbook of many thousand lessons is smaller."""
+"""Of a body. A question with all that may be said with it is far smaller."""
 
 _STATUS: dict[type[errors.ContendError], int] = {
     errors.UnknownThread: 404,

@@ -44,10 +44,9 @@ async def last_event(
     last_event_id: Annotated[
         str | None, Header(description="The id of the last event that came; those after it follow.", pattern=_NUMBER)
     ] = None,
-    after: Annotated[int, Query(description="As Last-Event-ID, where a header cannot be sent.", ge=0, le=2**53)] = 0,
 ) -> int:
     """The number of the event behind which a client goes on; it has nothing to come for where all was told."""
-    start = int(last_event_id) if last_event_id else after
+    start = int(last_event_id or 0)
     current = await live.response(research_id)
     if start and current.is_over and not await live.services.record.events(research_id, after=start, limit=1):
         raise HTTPException(HTTPStatus.NO_CONTENT)

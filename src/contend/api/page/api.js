@@ -77,8 +77,6 @@ export const api = {
   retireLesson: (dataset, lesson, newest) => ask("DELETE", `playbooks/${id(dataset)}/lessons/${id(lesson)}?version=${newest}`),
   restoreLesson: (dataset, lesson, newest) => ask("POST", `playbooks/${id(dataset)}/lessons/${id(lesson)}/restore?version=${newest}`),
   rollBack: (dataset, version, newest) => ask("POST", `playbooks/${id(dataset)}/versions/${version}/rollback?version=${newest}`),
-  importLessons: (dataset, file, newest) => ask("POST", `playbooks/${id(dataset)}/import?version=${newest}`, file),
-  playbookFile: async (dataset, format) => (await send("GET", `playbooks/${id(dataset)}/export?format=${format}`)).blob(),
 };
 
 const RETRY_MILLISECONDS = 2000;

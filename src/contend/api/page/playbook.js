@@ -2,11 +2,10 @@
 
 import { api } from "./api.js";
 import { el, field, refill } from "./dom.js";
-import { problem, saveFile } from "./problem.js";
+import { problem } from "./problem.js";
 import { percent, t, when } from "./words.js";
 
 const FIRST_VERSIONS = 10;
-const SUFFIXES = { json: "json", markdown: "md" };
 
 export function showPlaybook(main, [dataset, version]) {
   const body = el("div.stack", {}, el("p.quiet", {}, t("loading")));
@@ -94,10 +93,6 @@ function actions(dataset, newest, change) {
     retire: (bullet) => change(async () => savedLine(await api.retireLesson(dataset, bullet.id, newest))),
     restore: (bullet) => change(async () => savedLine(await api.restoreLesson(dataset, bullet.id, newest))),
     rollBack: (number) => change(async () => t("saved_version", { n: (await api.rollBack(dataset, number, newest)).version })),
-    importFile: (file, wrong) => change(async () => {
-      const { result, left_out } = await api.importLessons(dataset, { name: file.name.slice(0, 100), text: await file.text() }, newest);
-      return [savedLine(result), left_out.length ? t("left_out", { n: left_out.length }) : ""].filter(Boolean).join(" ");
-    }, wrong),
   };
 }
 
@@ -110,7 +105,6 @@ function parts(view, change) {
       playbook.bullets.length ? lessonList(playbook.bullets, isOld ? null : act) : el("p.quiet", {}, t("no_lessons"))),
     isOld ? null : [additionForm(playbook, act), view.retired.length ? retiredLessons(view.retired, act) : null],
     view.versions.length ? history(view, act) : null,
-    isOld ? null : exchange(view, act),
   ];
 }
 
@@ -256,14 +250,4 @@ function changes(version) {
   const counts = Object.groupBy(version.delta_items, (item) => item.operation);
   const operations = Object.entries(counts).map(([operation, items]) => t(`n_${operation}`, { n: items.length }));
   return [way, ...operations].filter(Boolean).join(" · ");
-}
-
-/** From and to other hands: a file of lessons read, the playbook saved as one. */
-function exchange({ dataset, playbook }, act) {
-  const wrong = el("div");
-  const file = el("input", { type: "file", accept: ".md,.txt,.json", onchange: () => file.files.length && act.importFile(file.files[0], wrong) });
-  const save = (format) => saveFile(api.playbookFile(dataset, format), `${dataset}.${SUFFIXES[format]}`, wrong);
-  return el("details.card", { "data-key": "exchange" }, el("summary", {}, t("exchange")), el("div.stack", {},
-    field(t("import_file"), file, t("import_hint")), wrong,
-    playbook.version ? el("p.row.actions.small", {}, el("span.quiet", {}, t("export")), Object.keys(SUFFIXES).map((format) => el("button.plain", { type: "button", onclick: () => save(format) }, format))) : null));
 }
