@@ -24,6 +24,8 @@ def test_a_run_is_asked_approved_watched_and_read_and_a_refresh_loses_nothing(pa
 
     page.reload()
     expect(page.get_by_text("Alpha: approve the plan?")).to_be_visible()
+    # A button of its own size: one as wide as a text field leaves its label a column of single letters.
+    assert (page.get_by_role("radio").first.bounding_box() or {})["width"] < 30
     page.get_by_role("button", name="Approve all").click()
 
     # The finished run opens its report.

@@ -57,7 +57,8 @@ async def test_a_merged_report_that_judges_prefer_is_published_and_says_what_it_
     assert outcome.report.executive_summary == "Merged: a run keeps a checkpoint after every step [1]."
     assert outcome.report.theme == "Merged: after a crash"
     assert "### The editor" in (outcome.markdown or "")
-    assert "merged of the best parts of 2 teams' reports" in (outcome.markdown or "")
+    # It scores less than the best team's.
+    assert "merged of the best parts of 2 teams' reports, and judges preferred it" in (outcome.markdown or "")
     assert "From Alpha: the " in (outcome.markdown or "")
     (merged,) = [event for event in contest.events if isinstance(event, ReportMerged)]
     assert merged.published

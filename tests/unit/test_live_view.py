@@ -16,6 +16,7 @@ from contend.models.events import (
     DocumentsLeftOut,
     DocumentsRead,
     Learned,
+    ReportMerged,
     RoundJudged,
     RoundScored,
     RoundStarted,
@@ -240,6 +241,22 @@ def test_teams_have_not_begun_while_the_criteria_are_set() -> None:
     board.apply(CriteriaSet(execution_id=RUN, criteria=[]))
 
     assert board.stage == "Competing"
+
+
+@pytest.mark.parametrize(
+    ("merged", "line"),
+    [
+        ({"score": 0.9, "published": True, "reports": 2}, "the merged report is chosen (90.0/100)"),
+        ({"score": 0.7, "published": False, "reports": 2}, "not better than the best team's (70.0/100)"),
+        ({"score": 0.9, "published": False, "reports": 2}, "judges prefer the best team's report"),
+        ({"score": None, "published": False, "failure": "no reply"}, "the reports are not merged: no reply"),
+    ],
+    ids=["chosen", "scores", "judges", "failure"],
+)
+def test_why_a_merged_report_is_chosen_or_not_is_told(merged: dict[str, object], line: str) -> None:
+    event = ReportMerged.model_validate({"execution_id": RUN, "best_score": 0.8, **merged})
+
+    assert line in line_of(event)
 
 
 def test_what_learning_did_is_one_line_in_the_readers_language() -> None:

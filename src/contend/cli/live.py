@@ -348,6 +348,10 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
             return ui.winner_text(event.team_id, event.score) if event.team_id else tr("no winner")
         case events.ReportMerged(published=True):
             return tr("the merged report is chosen ({score})", score=score)
+        case events.ReportMerged(reports=0):
+            return tr("the reports are not merged") + (f": {event.failure}" if event.failure else "")
+        case events.ReportMerged() if event.score is not None and event.score >= (event.best_score or 0.0):
+            return tr("judges prefer the best team's report to the merged one ({score})", score=score)
         case events.ReportMerged():
             return tr("the merged report is not better than the best team's ({score})", score=score)
         case events.ReportPublished():

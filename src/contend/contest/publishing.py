@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from contend.contest.editing import is_worse
 from contend.contest.state import ContestView, TeamOutcome
 from contend.models.evaluation import Submission
 from contend.models.options import ResolvedOptions
@@ -119,7 +120,10 @@ def _editor_lines(view: ContestView, winner: TeamOutcome, language: Language) ->
     editing, words = view.editing, WORDS[language]
     if editing.document is None:
         return []
-    template = words.merged_published if editing.published else words.merged_not_better
+    if editing.published == is_worse(editing.score, winner.score, ()):  # judges decided against the scores
+        template = words.merged_preferred if editing.published else words.merged_not_preferred
+    else:
+        template = words.merged_published if editing.published else words.merged_not_better
     score, best = (shown_score(each, language) for each in (editing.score, winner.score))
     names = {each.team_id: each.team.name for each in view.outcomes}
     parts = editing.taken.items() if editing.published else ()

@@ -228,6 +228,14 @@ class Words(NamedTuple):
         "The report above was merged of the best parts of {count} teams' reports. "
         "Score: {score}; the best team's: {best}."
     )
+    merged_preferred: str = (
+        "The report above was merged of the best parts of {count} teams' reports, and judges preferred it to the best "
+        "team's. Score: {score}; the best team's: {best}."
+    )
+    merged_not_preferred: str = (
+        "The reports of {count} teams were merged, and judges preferred the best team's, which is above. "
+        "Score: {score}; the best team's: {best}."
+    )
     merged_not_better: str = (
         "The reports of {count} teams were merged, and the merged report was not better: the best team's is above. "
         "Score: {score}; the best team's: {best}."

@@ -213,6 +213,10 @@ WORDS = Words(
     nearest_excerpt=" 引用元で最も近い文:「{excerpt}」",
     merged_published="上の報告は{count}チームの報告の最良の部分を統合したものです。"
     "得点: {score}、最良のチーム: {best}。",
+    merged_preferred="上のレポートは{count}チームの報告の良い部分を統合したもので、審査で最良のチームの報告より好まれました。"
+    "得点: {score}、最良のチーム: {best}。",
+    merged_not_preferred="{count}チームの報告を統合しましたが、審査で最良のチームの報告のほうが好まれたため、そちらを掲載しています。"
+    "得点: {score}、最良のチーム: {best}。",
     merged_not_better="{count}チームの報告を統合しましたが、最良のチームの報告を上回らなかったため、そちらを掲載しています。"
     "得点: {score}、最良のチーム: {best}。",
     taken_from="{team}から: {what}",

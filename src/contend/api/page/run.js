@@ -303,10 +303,18 @@ function draftPart(id, document, place) {
   return part;
 }
 
+/** Where scores did not decide, judges did who saw both reports side by side. */
+function editorWord({ published, score, best_score }) {
+  const byScore = score !== null && score >= (best_score ?? 0);
+  if (published) return byScore ? "editor_published" : "editor_preferred";
+  return byScore ? "editor_not_preferred" : "editor_kept";
+}
+
 function mergedPart(run) {
   const { merged } = run;
   return el("section.card", {}, el("h2", {}, t("editor")),
     merged.failure ? el("p.notice.warn", {}, merged.failure)
-      : el("p", {}, t(merged.published ? "editor_published" : "editor_kept", { score: percent(merged.score), best: percent(merged.best_score) })),
+      : !merged.reports ? el("p", {}, t("editor_none"))
+      : el("p", {}, t(editorWord(merged), { score: percent(merged.score), best: percent(merged.best_score) })),
     el("ul", {}, Object.entries(merged.taken).map(([team, what]) => el("li", {}, t("taken", { team: nameOf(run, team), what })))));
 }
