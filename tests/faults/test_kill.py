@@ -160,7 +160,7 @@ MOMENTS = {
     ),
     "while the judge is asked": Moment(hangs={"prompt": "judge/judge"}, in_flight=1),
     "while a near tie is compared": Moment(
-        hangs={"prompt": "pairwise/compare", "after": 1}, in_flight=1, saved="evaluator/pairwise"
+        hangs={"prompt": "pairwise/compare", "after": 1}, in_flight=1, saved="'choice': "
     ),
     "after the report": Moment(told={"kind": "report_published"}, hangs={"prompt": "reflector/reflect"}),
     "while the lessons are curated": Moment(hangs={"prompt": "curator/curate"}, in_flight=1),
