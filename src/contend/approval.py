@@ -18,6 +18,7 @@ from contend.errors import InputError, SeveralQuestions
 from contend.models.events import QuestionAsked
 from contend.models.options import Approval
 from contend.models.record import Record
+from contend.settings.files import first_fault
 from contend.text import ja
 
 if TYPE_CHECKING:
@@ -91,8 +92,7 @@ def apply_answer(
             return Unusable(f"{', '.join(unknown)} cannot be edited; edit {', '.join(editable)}")
         return Approved(edit(decision.args), decision)
     except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        return Unusable(f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}")
+        return Unusable(first_fault(error))
     except InputError as error:
         return Unusable(str(error))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from contend.errors import DraftError, StoreError
 from contend.graph_teams import TeamGraphs
-from contend.learning.curator import CuratorAgent, SectionFile
+from contend.learning.curator import CuratorAgent
 from contend.learning.graph import LearnNodes
 from contend.learning.reflector import ReflectorAgent
 from contend.llm import DEFAULT_CONTEXT_TOKENS, Model, profile_of
@@ -178,8 +178,8 @@ class Services:
     @cached_property
     def curator(self) -> CuratorAgent:
         builder = UserPromptBuilder(self.templates, library=self.library)
-        sections = SectionFile(self.config.files["config/sections.yaml"])
-        return CuratorAgent(RoleModel("curator", self.named), builder, self.playbooks, sections=sections)
+        sections = self.config.files["config/sections.yaml"]
+        return CuratorAgent(RoleModel("curator", self.named), builder, self.playbooks, section_file=sections)
 
     @cached_property
     def learn_nodes(self) -> LearnNodes:

@@ -15,7 +15,7 @@ from langgraph.types import Command
 from pydantic import ValidationError
 
 from contend.errors import InputError, ModelError, PlaybookDamaged
-from contend.learning.curator import CuratorAgent, SectionFile
+from contend.learning.curator import CuratorAgent
 from contend.learning.graph import LearnNodes, build_learn_graph
 from contend.learning.reflector import PlayedRound, ReflectorAgent
 from contend.learning.selection import select_bullets
@@ -533,7 +533,7 @@ async def test_an_add_to_an_undefined_section_is_skipped_with_the_reason(
 ) -> None:
     path = tmp_path / "sections.yaml"
     path.write_text("default:\n  - name: citing\n", "utf-8")
-    curator = CuratorAgent(stub, _builder(), playbooks, sections=SectionFile(path))
+    curator = CuratorAgent(stub, _builder(), playbooks, section_file=path)
     item = DeltaContextItem(operation="ADD", section="cooking", content=_YEAR)
 
     result = await curator.apply([item], ReflectionResult(), "default", execution_id="run-1")
@@ -546,7 +546,7 @@ async def test_malformed_sections_are_named_before_anything_is_spent(
 ) -> None:
     path = tmp_path / "sections.yaml"
     path.write_text("default: [", "utf-8")
-    curator = CuratorAgent(stub, _builder(), playbooks, sections=SectionFile(path))
+    curator = CuratorAgent(stub, _builder(), playbooks, section_file=path)
 
     with pytest.raises(InputError, match=r"sections\.yaml: not YAML"):
         await curator.propose(_lessons(_YEAR), "default", execution_id="run-1")

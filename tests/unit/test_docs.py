@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from contend.cli.main import app
-from contend.learning.curator import SectionFile
+from contend.learning.curator import read_sections
 from contend.models.options import Approval, JudgmentConfig, Role, RunOptions
 from contend.models.round import ExitReason, RoundPromptConfig
 from contend.models.task import RunStatus
@@ -165,7 +165,7 @@ def test_every_config_example_loads(page: Path, workspace: Path) -> None:
     services = Services(load_settings(workspace=workspace))
 
     services.library.check("en")
-    SectionFile(services.config.files["config/sections.yaml"]).of("default")
+    read_sections(services.config.files["config/sections.yaml"], "default")
     assert {name for name, path in services.config.files.items() if path.is_relative_to(workspace)} == names
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contend.errors import InputError
-from contend.learning.curator import SectionFile
+from contend.learning.curator import read_sections
 from contend.learning.graph import credited
 from contend.learning.meaning import CONTRADICTION, Nearness, contradicts
 from contend.learning.screening import BARS, Sources, refusal
@@ -283,17 +283,15 @@ def test_sections_come_from_the_file_by_dataset(tmp_path: Path) -> None:
     path = tmp_path / "sections.yaml"
     path.write_text("physics:\n  - name: 検索\n    description: How to search.\n  - name: Citing\n", "utf-8")
 
-    sections = SectionFile(path)
-
-    assert sections.of("physics") == [
+    assert read_sections(path, "physics") == [
         PlaybookSection(name="検索", description="How to search."),
         PlaybookSection(name="Citing"),
     ]
-    assert sections.of("unknown") == []
+    assert read_sections(path, "unknown") == []
 
 
 def test_without_a_file_there_are_no_sections(tmp_path: Path) -> None:
-    assert SectionFile(tmp_path / "none.yaml").of("default") == []
+    assert read_sections(tmp_path / "none.yaml", "default") == []
 
 
 @pytest.mark.parametrize(
@@ -315,7 +313,7 @@ def test_a_malformed_file_is_named_with_what_is_wrong_and_the_remedy(tmp_path: P
     path.write_text(text, "utf-8")
 
     with pytest.raises(InputError) as refused:
-        SectionFile(path).of("default")
+        read_sections(path, "default")
     message = str(refused.value)
     # pydantic's error is not seen by the garbage collector: a frame that names it is never freed, nor its modules.
     del refused
@@ -327,7 +325,7 @@ def test_a_malformed_file_is_named_with_what_is_wrong_and_the_remedy(tmp_path: P
 
 
 def test_the_shipped_default_dataset_has_sections() -> None:
-    names = [section.name for section in SectionFile(resource("config/sections.yaml")).of("default")]
+    names = [section.name for section in read_sections(resource("config/sections.yaml"), "default")]
 
     assert names == ["planning", "searching", "documents", "writing", "citing"]
 

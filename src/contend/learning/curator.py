@@ -47,39 +47,31 @@ _Reply = TypeVar("_Reply", bound=Reply)
 _FILE: TypeAdapter[dict[Identifier, list[PlaybookSection]]] = TypeAdapter(dict[Identifier, list[PlaybookSection]])
 
 
-@dataclass(frozen=True)
-class SectionFile:
-    """A YAML file: for each dataset a list of `name` and `description`."""
+def read_sections(file: Path, dataset: str) -> list[PlaybookSection]:
+    """A dataset's sections in a YAML file; none where the file or the dataset is missing. Blocks.
 
-    path: Path
-
-    def of(self, dataset: str) -> list[PlaybookSection]:
-        """The dataset's sections; none where the file or the dataset is missing. Blocks.
-
-        Raises:
-            InputError: the file is malformed.
-        """
-        return self._read().get(dataset, [])
-
-    def _read(self) -> dict[str, list[PlaybookSection]]:
-        try:
-            sections = _FILE.validate_python(yaml.safe_load(self.path.read_text("utf-8")) or {})
-        except FileNotFoundError:
-            return {}
-        except OSError as error:
-            raise self._malformed(error.strerror or str(error)) from error
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            raise self._malformed(f"not YAML: {' '.join(str(error).split())}") from error
-        except ValidationError as error:
-            raise self._malformed(first_fault(error)) from error
-        for dataset, own in sections.items():
+    Raises:
+        InputError: the file is malformed.
+    """
+    try:
+        sections = _FILE.validate_python(yaml.safe_load(file.read_text("utf-8")) or {})
+        for key, own in sections.items():
             for name, times in Counter(section.name for section in own).items():
                 if times > 1:
-                    raise self._malformed(f"{dataset}: section {name!r} stands there twice")
-        return sections
+                    raise _malformed(file, f"{key}: section {name!r} stands there twice")
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise _malformed(file, error.strerror or str(error)) from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise _malformed(file, f"not YAML: {' '.join(str(error).split())}") from error
+    except ValidationError as error:
+        raise _malformed(file, first_fault(error)) from error
+    return sections.get(dataset, [])
 
-    def _malformed(self, why: str) -> InputError:
-        return InputError(f"{self.path}: {why}: write `dataset:` with a list of `name` and `description`, or remove it")
+
+def _malformed(file: Path, why: str) -> InputError:
+    return InputError(f"{file}: {why}: write `dataset:` with a list of `name` and `description`, or remove it")
 
 
 _IDS = re.compile(r"[\w-]+")
@@ -105,7 +97,8 @@ class CuratorAgent:
     llm: Model
     prompt_builder: UserPromptBuilder
     playbook_store: PlaybookStore
-    sections: SectionFile = field(default_factory=lambda: SectionFile(resource("config/sections.yaml")), kw_only=True)
+    section_file: Path = field(default_factory=lambda: resource("config/sections.yaml"), kw_only=True)
+    """For each dataset a list of `name` and `description`."""
     embedder: Embedder | None = field(default=None, kw_only=True)
     prompt_tokens: int = field(default=6000, kw_only=True)
 
@@ -154,7 +147,7 @@ class CuratorAgent:
             PlaybookDamaged, InputError: the playbook or the sections cannot be read.
         """
         playbook = await self.playbook_store.load(dataset)
-        sections = await asyncio.to_thread(self.sections.of, dataset)
+        sections = await asyncio.to_thread(read_sections, self.section_file, dataset)
         calls = _Calls(self.llm, Scope(execution_id, "curator", language))
         items = await self._operations(reflection.insights, playbook, sections, calls)
         nearness = await asyncio.to_thread(Nearness, playbook.bullets, self.embedder)
@@ -187,7 +180,7 @@ class CuratorAgent:
             StoreError: as `PlaybookStore.apply`.
             InputError: the sections cannot be read.
         """
-        sections = await asyncio.to_thread(self.sections.of, dataset)
+        sections = await asyncio.to_thread(read_sections, self.section_file, dataset)
         rules = MergeRules(execution_id, self.embedder, sections, approved=approved)
         # What takes time is done before the lock, and again within it only where somebody else saved meanwhile.
         await asyncio.to_thread(Nearness, (await self.playbook_store.load(dataset)).bullets, self.embedder)
