@@ -154,6 +154,14 @@ def test_a_row_stands_with_the_names_of_its_columns_and_an_item_with_the_line_th
     ]
 
 
+def test_of_code_that_answers_the_line_with_the_words_asked_for_is_the_finding() -> None:
+    units = units_in_text("Setting up:\n\n```sh\nimport nothing\ncontend resume latest\n```\n")
+
+    report = quoted_report("How do I resume the latest?", answers_of("How do I resume the latest?", units), "en")
+
+    assert "`contend resume latest`" in report.key_findings[0]
+
+
 def test_code_is_quoted_whole_with_the_line_before_it() -> None:
     (unit,) = units_in_text("Start it like this:\n\n```sh\nmake\n\nmake run\n```\n")
 

@@ -10,7 +10,7 @@ from contend.models.task import title_of
 from contend.quotes.answering import Quote, QuotedAnswer, words_of
 from contend.quotes.units import cells_of, said_by
 from contend.report.plain import plain_title, table_row
-from contend.text import WORDS, clean, file_name, shorten, split_code, without_item_mark
+from contend.text import WORDS, clean, file_name, shorten, split_code, terms, without_item_mark
 
 _MARK_UP = re.compile(r"\*\*|__|(?<!!)\[([^\[\]]*)\]\([^()\s]*\)")
 _LIVE = re.compile(r"[\\`*_\[\]<>|~&#]")
@@ -110,7 +110,8 @@ def _finding(quote: Quote) -> str:
     unit = quote.unit
     if unit.kind == "code":
         lines = [line for line in unit.text.splitlines() if not line.startswith(("```", "~~~"))]
-        return " ".join(filter(None, [_inline(unit.lead, quote.words), *(f"`{line}`" for line in lines[:1] if line)]))
+        line = max(lines, key=lambda line: len(quote.words.intersection(terms(line))), default="")
+        return " ".join(filter(None, [_inline(unit.lead, quote.words), f"`{line.strip()}`" if line.strip() else ""]))
     lead = f"{_inline(unit.lead, quote.words)} " if unit.kind == "item" and unit.lead else ""
     return lead + _inline(said_by(unit), quote.words)
 
