@@ -11,6 +11,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from contend.models.events import StepDone
+from contend.research.evidence import pool_of
 from contend.research.graph import build_research_graph
 from contend.services import Services
 from fakes.contests import Contest, write_workspace
@@ -217,7 +218,7 @@ async def test_each_page_is_a_step_of_its_own_and_state_holds_no_text_of_it(
     assert sum("read_page" in name for name in after_search) == 2
     assert [name for name in after_search if name == "collect"] == ["collect", "collect"]
     state = (await graph.aget_state(CONFIG)).values
-    assert state["unread"] == {f"{web.url}/gone": "HTTP 404"}
+    assert (await pool_of(services, state))["unread"] == {f"{web.url}/gone": "HTTP 404"}
     assert (state["found"], state["read"]) == ([], [])
     assert "0.2 hertz" not in json.dumps([state["passages"], state["research_data"]])
 

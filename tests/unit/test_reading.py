@@ -6,7 +6,7 @@ import pytest
 
 from contend.errors import SourceError
 from contend.models.research import SearchResult
-from contend.research.evidence import nearest_passages, pages_to_read, unread_pages
+from contend.research.evidence import EMPTY, EvidencePool, grown_pool, nearest_passages, pages_to_read
 from contend.research.state import PageTask, ResearchState
 from contend.sources.source_set import FullText
 
@@ -23,6 +23,8 @@ def hit(url: str, place: int, *, query: str = "hum", source: str = "tavily", sum
         "query": query,
         "place": place,
         "text": f"summary of {url}",
+        "heading": "",
+        "tokens": 9,
         "summarized": summarized,
         "result": result(url, source),
     }
@@ -111,11 +113,11 @@ def test_a_page_that_says_less_than_its_summary_is_none() -> None:
         nearest_passages(task(hum=1), FullText.of("Please switch on JavaScript."), SUMMARY)
 
 
-def test_a_page_is_noted_until_it_was_read_and_as_long_as_it_is_among_the_results() -> None:
-    results = [result(f"https://a.org/{name}") for name in ("new", "old", "mended")]
-    state = found(
-        read=[{"url": "https://a.org/new", "problem": "HTTP 403"}, {"url": "https://a.org/mended", "problem": ""}],
-        unread={"https://a.org/old": "HTTP 404", "https://a.org/mended": "HTTP 500", "https://a.org/gone": "HTTP 410"},
-    )
+def test_a_page_is_noted_until_it_was_read() -> None:
+    hits = [hit(f"https://a.org/{name}", 1) for name in ("new", "mended")]
+    pages = [{"url": "https://a.org/new", "problem": "HTTP 403"}, {"url": "https://a.org/mended", "problem": ""}]
+    before: EvidencePool = {**EMPTY, "unread": {"https://a.org/old": "HTTP 404", "https://a.org/mended": "HTTP 500"}}
 
-    assert unread_pages(state, results, None) == {"https://a.org/new": "HTTP 403", "https://a.org/old": "HTTP 404"}
+    pool = grown_pool(before, found(*hits, read=pages), ["hum"])
+
+    assert pool["unread"] == {"https://a.org/new": "HTTP 403", "https://a.org/old": "HTTP 404"}

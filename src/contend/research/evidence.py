@@ -77,6 +77,8 @@ class EvidencePool(TypedDict):
     """The ids of the passages among which a model has chosen already."""
     whole: NotRequired[bool]
     """Whether all own documents are in it, word for word."""
+    unread: NotRequired[dict[str, str]]
+    """The reason by address of each page that was to be read in full and was not."""
 
 
 EMPTY: EvidencePool = {"passages": [], "results": [], "summarized_by": {}, "searches": {}, "shown": []}
@@ -119,6 +121,7 @@ def grown_pool(
         summarized_by.setdefault(results.setdefault(canonical_url(titled["url"]), titled)["url"], hit["text"])
         if hit["query"]:
             searches[hit["query"]] = searches.get(hit["query"], 0) + 1
+    pages = {results[canonical_url(page["url"])]["url"]: page["problem"] for page in state.get("read", [])}
     weights = source_weights(state)
     return {
         "passages": grown(pool["passages"], (_evidence(hit, results, weights) for hit in hits)),
@@ -127,6 +130,7 @@ def grown_pool(
         "searches": searches,
         "shown": pool["shown"],
         "whole": pool.get("whole", False) or bool(whole),
+        "unread": {url: problem for url, problem in {**pool.get("unread", {}), **pages}.items() if problem},
     }
 
 
@@ -317,14 +321,6 @@ def nearest_passages(task: PageTask, page: FullText, summary: str) -> list[tuple
                 size = estimate_tokens(piece.text)
                 hits.append((piece.text, {**at, "summarized": False, "result": task["result"], "tokens": size}))
     return hits
-
-
-def unread_pages(state: ResearchState, results: Sequence[Mapping[str, Any]], best: Submission | None) -> dict[str, str]:
-    """The reason by address for each of the results that should have been read in full and was not."""
-    problems = {item["url"]: item["problem"] for item in state.get("read", [])}
-    all_problems = {**(best.unread if best else {}), **state.get("unread", {}), **problems}
-    reasons = {canonical_url(url): reason for url, reason in all_problems.items()}
-    return {result["url"]: reason for result in results if (reason := reasons.get(canonical_url(result["url"])))}
 
 
 def source_weights(state: ResearchState) -> dict[str, float]:

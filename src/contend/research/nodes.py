@@ -120,7 +120,6 @@ class ResearchNodes:
             **working,
             "pool": await evidence.keep_pool(self.services, state, pool),
             "sources_off": off,
-            "unread": evidence.unread_pages(state, pool["results"], best),
             "more_queries": [],
             # Where it grew up to this reading list: each key that is written is a row of every store.
             **cast("ResearchUpdate", {key: EMPTIED for key in ("found", "failed", "read") if state.get(key)}),

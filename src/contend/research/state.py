@@ -111,8 +111,6 @@ class ResearchState(ResearchInput, ResearchOutput, total=False):
     """The sources that failed meanwhile, with the reason."""
     read: Annotated[list[dict[str, str]], operator.add]
     """The pages that were to be read in full meanwhile; `problem` says why one was not."""
-    unread: dict[str, str]
-    """The reason by address of each page that was to be read in full and was not."""
     passages: list[dict[str, Any]]
     """Those that the team works with, numbered from 1 in this order; without their texts."""
     to_choose: list[str]
@@ -196,7 +194,7 @@ _FLAGS = ("gaps_searched", "open_searched", "nothing_new", "accepted")
 _NONE = ("pool", "submission", "report")
 _CLEARED = {**dict.fromkeys(_ADDED_TO, EMPTIED), **{key: [] for key in _LISTS}, **dict.fromkeys(_FLAGS, False)}
 
-FRESH = cast("ResearchUpdate", {**BEGUN, "problem": "", "unread": {}, **_CLEARED, **dict.fromkeys(_NONE)})
+FRESH = cast("ResearchUpdate", {**BEGUN, "problem": "", **_CLEARED, **dict.fromkeys(_NONE)})
 """A research that begins on its own: nothing of one before it on the same thread stays."""
 
 

@@ -184,7 +184,7 @@ async def submission_of(services: Services, state: ResearchState) -> Submission:
         points=plan.investigation_points,
         queries=plan.search_queries,
         feedback=state.get("feedback") or "",
-        unread=state.get("unread", {}),
+        unread=pool.get("unread", {}),
         speaking=speaking_of(pool),
         found_by=_found_by(state, pool),
     )
