@@ -1,5 +1,7 @@
 """Runs as the record has them, for whoever shows them: where one stands, how far it came, its report."""
 
+from typing import Any
+
 from contend.approval import WAITING
 from contend.errors import InputError, UnknownThread
 from contend.models.record import Record
@@ -22,6 +24,10 @@ class StoredRun(Record):
     rounds: list[RoundRow]
     exit_reasons: dict[str, ExitReason]
     usage: RunUsage
+
+    def without_texts(self) -> dict[str, Any]:
+        """As programs are told of it: all but the submissions."""
+        return self.model_dump(mode="json", exclude={"rounds": {"__all__": {"submission"}}})
 
 
 async def read_run(record: RecordStore, settings: Settings, thread: str) -> StoredRun:

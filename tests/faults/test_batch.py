@@ -175,7 +175,7 @@ def test_a_line_has_options_of_its_own_which_win(scene: Scene) -> None:
         ('{"theme": "Why?", "options": {"teams": ["nobody"]}}', ":2: teams"),
         ('{"theme": "Why?", "options": {"documents": ["/no/such/folder"]}}', ":2: "),
         ('{"theme": "Why?", "instructions": "b"}', ":2: unknown key 'instructions'"),
-        ('{"theme": "Why?", "id": "first"}', "questions.jsonl:1 has it too"),
+        ('{"theme": "Why?", "id": "first"}', ":2: the same as"),
         ('{"theme": " "}', ":2: theme = ' '"),
     ],
 )

@@ -64,7 +64,8 @@ def test_as_json_both_sides_have_the_same_fields_and_sources_that_only_one_has(t
     status = json.loads(terminal("status", "first", "--json").out)
 
     assert both["a"].keys() == both["b"].keys()
-    assert (both["a"]["thread_id"], both["b"]["teams"]) == ("second", ["alpha", "beta"])
+    assert both["a"]["execution"]["thread_id"] == "second"
+    assert [team["team_id"] for team in both["b"]["teams"]] == ["alpha", "beta"]
     assert both["b"]["usage"] == status["usage"]
     assert [each["score"] for each in both["b"]["rounds"]] == [row["score"] for row in status["rounds"]]
     assert both["b"]["criteria"]["all"] >= both["b"]["criteria"]["met"] >= 0

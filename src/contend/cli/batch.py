@@ -99,13 +99,9 @@ def _check_distinct(questions: Sequence[BatchQuestion]) -> None:
     ids: dict[str, str] = {}
     for each in questions:
         first = ids.setdefault(each.id or each.thread, each.where)
-        if first == each.where:
-            continue
-        if each.id:
-            raise input_error("{where}: id = {id}: {first} has it too: give each its own",
-                              where=each.where, id=repr(each.id), first=first)  # fmt: skip
-        where = each.where
-        raise input_error("{where}: the same as {first}: leave it out, or give it an `id`", where=where, first=first)
+        if first != each.where:
+            raise input_error("{where}: the same as {first}: leave it out, or give each an `id` of its own",
+                              where=each.where, first=first)  # fmt: skip
 
 
 _BEGINNING = b'{"id": '

@@ -38,18 +38,10 @@ class ComparedRun(NamedTuple):
         return [source for source in self.sources or [] if source.url not in theirs]
 
     def as_json(self, other: "ComparedRun") -> dict[str, object]:
-        execution = self.run.execution.model_dump(mode="json")
-        names = ("thread_id", "execution_id", "theme", "models", "winner_team_id", "best_score", "created_at")
+        """The run as `contend status --json` has it, and what is compared beside that."""
         return {
-            **{name: execution[name] for name in names},
-            "status": self.run.status,
-            "teams": [team.team_id for team in self.run.teams],
-            "rounds": [
-                {"team_id": row.team_id, "round_number": row.round_number, "score": row.score}
-                for row in self.run.rounds
-            ],
+            **self.run.without_texts(),
             "criteria": self.criteria._asdict() if self.criteria else None,
-            "usage": self.run.usage.model_dump(mode="json"),
             "sources": None if self.sources is None else len(self.sources),
             "only_here": [source.model_dump(mode="json", include={"title", "url"}) for source in self.only(other)],
         }

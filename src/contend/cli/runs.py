@@ -113,7 +113,7 @@ _DRAWN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 def show_status(thread: str) -> None:
     """Raises: UnknownThread where the record has no run of the thread."""
     run = stored_run(thread)
-    if ui.print_json(run.model_dump(mode="json", exclude={"rounds": {"__all__": {"submission"}}})):
+    if ui.print_json(run.without_texts()):
         return
     execution = run.execution
     head = Text(ui.plain(execution.theme), style="bold")
@@ -155,8 +155,8 @@ def show_runs(limit: int) -> None:
 def show_leaderboard(thread: str) -> None:
     """Raises: UnknownThread."""
     run = stored_run(thread)
-    rounds = [row.model_dump(mode="json", exclude={"submission"}) for row in run.rounds]
-    if ui.print_json({"thread_id": run.execution.thread_id, "leaderboard": run.leaderboard, "rounds": rounds}):
+    names, values = ("leaderboard", "rounds"), run.without_texts()
+    if ui.print_json({"thread_id": run.execution.thread_id, **{name: values[name] for name in names}}):
         return
     ui.show(Group(Text(ui.plain(run.execution.theme), style="bold"), "", _ranking(run), ""))
     _advise(run)
