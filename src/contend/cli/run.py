@@ -64,9 +64,8 @@ def resume_thread(thread: str, *, force: bool, out: Path | None, **answers: Any)
     """
     decision, by_question = answers_of(**answers)
     settings = COMMAND.settings()
-    thread = from_record(settings, partial(named_thread, name=thread))
+    thread, board = from_record(settings, partial(_stored, settings=settings, name=thread))
     work = partial(app.resume, thread, decision, answers=by_question, force=force, settings=settings)
-    board = from_record(settings, partial(_board_of, settings=settings, thread=thread))
     speak(board.theme)
     folder = check_out(out, settings.folder / "results" / thread)
     return _drive(thread, work, board, out=folder)
@@ -122,11 +121,13 @@ def _tell_stopped(thread: str, *, began: bool) -> int:
     return STOPPED
 
 
-async def _board_of(record: RecordStore, settings: Settings, thread: str) -> Board:
+async def _stored(record: RecordStore, settings: Settings, name: str) -> tuple[str, Board]:
+    """The id of the thread, and what the record knows of its run."""
+    thread = await named_thread(record, name)
     try:
-        return board_of(await read_run(record, settings, thread))
+        return thread, board_of(await read_run(record, settings, thread))
     except UnknownThread:  # cut off before its first step
-        return Board(stage=tr("Going on"))
+        return thread, Board(stage=tr("Going on"))
 
 
 async def until_stopped(work: Awaitable[_T], *, on_stop: Callable[[], None], at_once: Callable[[], None]) -> _T | None:
