@@ -21,8 +21,13 @@ from langgraph.errors import InvalidUpdateError
 from langgraph.types import Command, StateSnapshot, StateUpdate
 
 from contend import run_guard
-from contend.approval import answers_by_question, decision_or_answers, open_questions
-from contend.combined_question import with_one_question, with_question_last
+from contend.approval import (
+    answers_by_question,
+    decision_or_answers,
+    open_questions,
+    with_one_question,
+    with_question_last,
+)
 from contend.contest.state import input_options
 from contend.errors import InputError, StoreError, UnknownThread
 from contend.graphs import AsyncGraph, GraphName, build_graph

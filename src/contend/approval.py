@@ -8,7 +8,8 @@ agent-chat-ui draws `action_requests` with `args` and answers `{"decisions": [{"
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
@@ -22,7 +23,10 @@ from contend.settings.files import first_fault
 from contend.text import ja
 
 if TYPE_CHECKING:
-    from langgraph.types import Interrupt  # takes a second, and who lists runs or completes a thread's id needs none
+    from langgraph.types import (  # takes a second, and who lists runs or completes a thread's id needs none
+        Interrupt,
+        StateSnapshot,
+    )
 
 T = TypeVar("T")
 
@@ -245,6 +249,79 @@ def answers_by_question(
 def combined_id(question_ids: Iterable[str]) -> str:
     """The id under which front ends are asked several questions as one: as long as theirs, and none of them."""
     return sha256(" ".join(sorted(question_ids)).encode()).hexdigest()[:32]
+
+
+def as_one_question(interrupts: Sequence["Interrupt"]) -> "Interrupt":
+    """What one or several open questions are shown as. A request's `question_id` and `team_id` say whose it is.
+
+    LangGraph tells of each team's question by itself, as soon as that team waits, and a chat shows only the last of
+    them and answers without saying which it means. So the Agent Server's graphs tell of all once, when the run waits:
+    who answers has seen them all. Each can be answered by its own id all the same.
+    """
+    from langgraph.types import Interrupt  # noqa: PLC0415 - heavy
+
+    if len(interrupts) == 1:
+        return interrupts[0]
+    interrupts = in_order(interrupts)
+    requests = [
+        {**request, "question_id": each.id, "team_id": each.value["team_id"]}
+        for each in interrupts
+        for request in each.value["action_requests"]
+    ]
+    configs = {config["action_name"]: config for each in interrupts for config in each.value["review_configs"]}
+    value = {
+        **interrupts[0].value,
+        "action_requests": requests,
+        "review_configs": [*configs.values()],
+        "team_id": "",
+        "problem": "",
+    }
+    return Interrupt(value, id=combined_id([each.id for each in interrupts]))
+
+
+def with_one_question(snapshot: "StateSnapshot") -> "StateSnapshot":
+    """A snapshot whose open questions are one, at the last task that asks: older front ends look there."""
+    task_ids = [task.id for task in snapshot.tasks if task.interrupts]
+    if not snapshot.interrupts or not task_ids:
+        return snapshot
+    question = (as_one_question(snapshot.interrupts),)
+    tasks = tuple(
+        task._replace(interrupts=question if task.id == task_ids[-1] else ()) if task.interrupts else task
+        for task in snapshot.tasks
+    )
+    return snapshot._replace(tasks=tasks, interrupts=question)
+
+
+async def with_question_last(parts: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    """A stream whose questions come at its end, as one; those of graphs within are left as they are."""
+    interrupts: dict[str, Interrupt] = {}
+    last_parts: dict[str, Any] = {}
+    task_results: list[Any] = []
+    async for part in parts:
+        match _of_whole_graph(part):
+            case mode, {"__interrupt__": [_, *_] as questions}:
+                interrupts |= {each.id: each for each in questions}
+                last_parts[mode] = part
+            case "debug", {"type": "task_result", "payload": {"interrupts": [_, *_]}}:
+                task_results.append(part)
+            case _:
+                yield part
+    question = [as_one_question([*interrupts.values()])] if interrupts else []
+    for part in task_results:
+        # By these the server keeps what its thread waits for.
+        is_last = part is task_results[-1]
+        part[-1]["payload"]["interrupts"] = [asdict(each) for each in question] if is_last else []
+        yield part
+    for part in last_parts.values():
+        yield (*part[:-1], {**part[-1], "__interrupt__": tuple(question)})
+
+
+def _of_whole_graph(part: object) -> tuple[str, object]:
+    """Mode and chunk of a part of a stream of several modes, with or without namespaces; of a graph within, none."""
+    match part:
+        case (str(mode), chunk) | ((), str(mode), chunk):
+            return mode, chunk
+    return "", None
 
 
 def decision_or_answers(questions: Sequence[Question], resume: object) -> tuple[object, dict[str, object] | None]:
