@@ -43,7 +43,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, shared_documents: object, e
 def browser() -> Iterator[Browser]:
     # Closed after each file: while it is open, a loop runs in this thread, and the next file's tests could open none.
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        opened = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"])
         yield opened
         opened.close()
 
@@ -51,7 +51,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def _tab(browser: Browser) -> Page:
     """A window of one's own for each test would take more of the processor than most tests do."""
-    page = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-US").new_page()
+    page = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-US", reduced_motion="reduce").new_page()
     page.set_default_timeout(180_000)
     return page
 
