@@ -40,12 +40,10 @@ gc.disable()
 atexit.register(gc.callbacks.clear)
 atexit.register(gc.unfreeze)
 
-_LONGEST = "tests/unit/test_hostile_text.py"
-
 # Files whose tests share servers that take seconds to start: all of a group run in one process.
 _GROUPS = {
-    "pages": ("tests/api/", "tests/browser/"),
     "graphs": ("tests/graph/test_server", "tests/graph/test_mcp_server", "tests/graph/test_remote_teams"),
+    "pages": ("tests/api/", "tests/browser/"),
 }
 
 
@@ -56,8 +54,12 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The one test that takes a minute begins first: it would be left alone at the end."""
-    items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST))
+    """What takes longest in one process begins first: it would be left alone at the end."""
+    items.sort(key=lambda item: _group(item.nodeid) is None)
+
+
+def _group(file: str) -> str | None:
+    return next((name for name, files in _GROUPS.items() if file.startswith(files)), None)
 
 
 class ByServers(LoadFileScheduling):
@@ -65,7 +67,7 @@ class ByServers(LoadFileScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = super()._split_scope(nodeid)
-        return next((name for name, group in _GROUPS.items() if file.startswith(group)), file)
+        return _group(file) or file
 
 
 @pytest.hookimpl(tryfirst=True, optionalhook=True)

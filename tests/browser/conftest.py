@@ -51,7 +51,8 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def _tab(browser: Browser) -> Page:
     """A window of one's own for each test would take more of the processor than most tests do."""
-    page = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-US", reduced_motion="reduce").new_page()
+    looks = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-US", reduced_motion="reduce")
+    page = looks.new_page()
     page.set_default_timeout(180_000)
     return page
 

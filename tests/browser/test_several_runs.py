@@ -76,7 +76,8 @@ def test_of_three_runs_one_stopped_one_waiting_one_killed_each_is_shown_as_it_st
     tmp_path: Path, shared_documents: Path, endpoint: Vendors, browser: Browser
 ) -> None:
     workspace = prepared(tmp_path / "workspace", shared_documents)
-    page = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-US").new_page()
+    looks = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-US", reduced_motion="reduce")
+    page = looks.new_page()
     for theme in (STOPPED, KILLED):
         endpoint.hang(prompt="research/write", match=re.escape(theme))
     with agent_server(workspace, OPENAI_BASE_URL=endpoint.base_url) as server:

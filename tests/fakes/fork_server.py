@@ -3,7 +3,7 @@
 A start takes two seconds of imports, and tests of what a process leaves behind, or of what others do meanwhile, make a
 hundred. All else is as in a shell: arguments, folder, environment, pipes, process id, signals, exit code.
 Tests of the start itself (`terminal.started`) and of servers start the real command. So do all on macOS, whose own
-libraries do not survive a fork.
+libraries do not survive a fork. Arguments that begin with `-c` are a program and its arguments, as Python takes them.
 """
 
 import atexit
@@ -158,7 +158,8 @@ def _become_command(line: socket.socket) -> None:
         os.close(pipe)
     os.chdir(folder)
     if not _MAY_FORK:
-        os.execve(CONTEND, [str(CONTEND), *arguments], environment)  # noqa: S606 - contend itself
+        program = Path(sys.executable) if arguments[0] == "-c" else CONTEND
+        os.execve(program, [str(program), *arguments], environment)  # noqa: S606 - contend itself, or a test's code
     sys.stdout, sys.stderr = (open(pipe, "w", buffering, closefd=False) for pipe, buffering in ((1, -1), (2, 1)))  # noqa: SIM115 - to the end
     os.environ.clear()
     os.environ.update(environment)
@@ -167,7 +168,12 @@ def _become_command(line: socket.socket) -> None:
 
 
 def run() -> None:
-    """The command, to its end."""
+    """The command or the program, to its end."""
+    if sys.argv[1:2] == ["-c"]:
+        sys.argv[:3], program = ["-c"], sys.argv[2]
+        exec(program, {"__name__": "__main__"})  # noqa: S102 - a test's own
+        _EXIT_CODE[:] = [0]
+        return
     from contend.cli.main import main  # noqa: PLC0415 - not before its environment is there
 
     try:

@@ -14,6 +14,7 @@ from contend.errors import InputError
 from contend.sources.local import list_files
 from fakes.children import Child, contend_child
 from fakes.contests import write_workspace
+from fakes.disk import file_size_limit
 from fakes.terminal import CONTEND, Terminal, child_of
 from fakes.vendors import Vendors
 
@@ -113,16 +114,15 @@ def test_every_command_says_that_a_workspace_is_a_file(
 
 
 @DRY_AND_REAL
-def test_too_little_space_is_refused_before_anything_starts(workspace: Path, documents: Path, how: list[str]) -> None:
-    asked = ["run", THEME, "--docs", documents, "--source", "local", "--workspace", workspace, *how]
-    limited = f'ulimit -f 1000; exec "{CONTEND}" "$@"'
+def test_too_little_space_is_refused_before_anything_starts(
+    terminal: Terminal, documents: Path, how: list[str]
+) -> None:
+    with file_size_limit(1_000_000):
+        said = terminal("run", THEME, "--docs", documents, "--source", "local", *how)
 
-    with child_of(["bash", "-c", limited, "contend", *asked]) as child:
-        _, said = child.communicate(timeout=240)
-
-    assert child.returncode == 2
-    assert "has no 20 MB left" in said
-    assert not workspace.exists()
+    assert said.code == 2
+    assert "has no 20 MB left" in said.err
+    assert not terminal.workspace.exists()
 
 
 def test_a_full_device_behind_standard_output_is_named_with_the_way_to_go_on(workspace: Path, documents: Path) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from contend.errors import StoreError, StoreLocked
 from contend.models.task import CallUsage, ExecutionRow
 from contend.stores.record import RecordStore
 from contend.stores.record_file import RecordFile, make_record
+from fakes.disk import file_size_limit
 
 WRITER = """
 import asyncio, sys
@@ -109,17 +109,6 @@ def running(code: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
 
 def has_log(path: Path) -> bool:
     return path.with_name(f"{path.name}.wal").stat().st_size > 0
-
-
-@contextmanager
-def file_size_limit(size: int) -> Iterator[None]:
-    """Stands for a full disk: no file of this process grows beyond `size` bytes."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.fixture

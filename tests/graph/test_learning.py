@@ -2,8 +2,6 @@
 
 import asyncio
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -35,6 +33,8 @@ from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, 
 from contend.retrieval import default_embedder
 from contend.stores.documents import DocumentStore
 from contend.stores.playbooks import PlaybookStore
+from fakes.children import outside
+from fakes.fork_server import Process
 
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
@@ -702,13 +702,15 @@ asyncio.run(main(*sys.argv[1:]))
 
 
 async def test_two_processes_curating_at_once_keep_every_lesson(playbooks: PlaybookStore) -> None:
-    children = [
-        subprocess.Popen([sys.executable, "-c", _CURATE_FORTY, playbooks.folder, name])  # noqa: ASYNC220, S603 - our own code
-        for name in ("left", "right")
-    ]
+    arguments = [("-c", _CURATE_FORTY, str(playbooks.folder), name) for name in ("left", "right")]
+    children = [Process(*each, folder=playbooks.folder.parent, environment=outside()) for each in arguments]
 
-    assert [await asyncio.to_thread(child.wait, 60) for child in children] == [0, 0]
-    assert len((await playbooks.load("physics")).bullets) == 80
+    assert [await asyncio.to_thread(child.wait) for child in children] == [0, 0]
+    for child in children:
+        child.close()
+    playbook = await playbooks.load("physics")
+    assert (playbook.version, len(playbook.bullets)) == (80, 80)
+    assert [line.version for line in await playbooks.history("physics")] == list(range(1, 81))
 
 
 async def test_an_active_bullet_goes_where_a_person_approved_it(

@@ -1,10 +1,8 @@
 """A contest on a real Redis: the same result as on SQLite, over a kill too, with many teams, one worker a thread."""
 
 import asyncio
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,9 @@ from contend.models.events import RunStarted
 from contend.settings import load_settings
 from contend.stores.checkpoints import open_checkpointer
 from contend.stores.leases import is_leased, lease
+from fakes.children import outside
 from fakes.contests import Contest, write_workspace
+from fakes.fork_server import Process
 from fakes.redis_server import RedisServer
 from fakes.vendors import Vendors
 
@@ -92,15 +92,13 @@ async def test_a_run_killed_on_redis_goes_on_in_another_process_to_the_same_resu
     needed = len(vendors.calls)
     vendors.calls.clear()
     vendors.hang(prompt="supervisor/plan", after=2)
-    arguments = [contest.workspace, documents, contest.base_url, contest.redis_url, THEME]
-    command = [sys.executable, "-c", CHILD, str(Path(__file__).parents[1]), *map(str, arguments)]
-    with subprocess.Popen(command) as child:  # noqa: ASYNC220, S603 - code of this test, killed below
-        try:
-            while len(vendors.hung) < 2:
-                assert child.poll() is None
-                await asyncio.sleep(0.02)
-        finally:
-            child.send_signal(signal.SIGKILL)
+    paths = map(str, (Path(__file__).parents[1], contest.workspace, documents))
+    arguments = [*paths, str(contest.base_url), str(contest.redis_url), THEME]
+    with closing(Process("-c", CHILD, *arguments, folder=tmp_path, environment=outside())) as child:
+        while len(vendors.hung) < 2:
+            assert child.poll() is None
+            await asyncio.sleep(0.02)
+        child.kill()
     vendors.heal()
 
     outcome = await contest.resume("killed")

@@ -3,8 +3,6 @@
 import asyncio
 import json
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +12,12 @@ from filelock import FileLock
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contend.errors import InputError, PlaybookChanged, PlaybookDamaged, StoreLocked, UnknownLesson
+from contend.errors import InputError, PlaybookChanged, PlaybookDamaged, StoreError, StoreLocked, UnknownLesson
 from contend.models.playbook import Bullet, DeltaContextItem, Playbook, Skipped
 from contend.stores.playbooks import Change, Curated, PlaybookStore
+from fakes.children import outside
+from fakes.disk import file_size_limit
+from fakes.fork_server import Process
 
 
 @pytest.fixture
@@ -47,26 +48,6 @@ def _ids(playbook: Playbook) -> set[str]:
     return {bullet.id for bullet in playbook.bullets}
 
 
-def _child(code: str, *arguments: object) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE)  # noqa: S603 - our own code
-
-
-_ADD_FORTY = """
-import asyncio, sys
-from pathlib import Path
-from contend.models.playbook import Bullet
-from contend.stores.playbooks import Curated, PlaybookStore
-
-async def main(folder, name):
-    store = PlaybookStore(Path(folder))
-    for number in range(40):
-        key = f"{name}-{number}"
-        bullet = Bullet(id=key, section="s", content=key, searchable_text=key)
-        await store.apply("d", key, lambda old: Curated([*old.bullets, bullet], [], [], {}, ""))
-asyncio.run(main(*sys.argv[1:]))
-"""
-
 _SAVE_FOR_EVER = """
 import asyncio, sys
 from pathlib import Path
@@ -82,22 +63,6 @@ async def main(folder):
         await store.apply("d", f"run-{version}", lambda old: Curated(bullets, [], [], {}, ""))
         print(version, flush=True)
 asyncio.run(main(sys.argv[1]))
-"""
-
-_ON_A_FULL_DISK = """
-import asyncio, resource, sys
-from pathlib import Path
-from contend.errors import StoreError
-from contend.models.playbook import Bullet
-from contend.stores.playbooks import Curated, PlaybookStore
-
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
-bullet = Bullet(id="late", section="s", content="x" * 3000, searchable_text="x")
-change = lambda old: Curated([*old.bullets, bullet], [], [], {}, "")
-try:
-    asyncio.run(PlaybookStore(Path(sys.argv[1])).apply("d", "run-2", change))
-except StoreError as error:
-    print(error)
 """
 
 
@@ -214,18 +179,6 @@ async def test_a_dataset_name_that_is_no_plain_name_is_refused(store: PlaybookSt
         await store.load(dataset)
 
 
-async def test_two_processes_curating_at_once_lose_nothing(store: PlaybookStore) -> None:
-    children = [_child(_ADD_FORTY, store.folder, name) for name in ("left", "right")]
-
-    assert [await asyncio.to_thread(child.wait, 60) for child in children] == [0, 0]
-    for child in children:
-        child.communicate()
-
-    playbook = await store.load("d")
-    assert (playbook.version, len(playbook.bullets)) == (80, 80)
-    assert [line.version for line in await store.history("d")] == list(range(1, 81))
-
-
 async def test_a_dataset_held_by_another_process_is_waited_for_only_so_long(tmp_path: Path) -> None:
     store = PlaybookStore(tmp_path, lock_seconds=0.05)
     with FileLock(tmp_path / "d.lock"), pytest.raises(StoreLocked, match="try again when it ends"):
@@ -234,17 +187,17 @@ async def test_a_dataset_held_by_another_process_is_waited_for_only_so_long(tmp_
 
 async def test_killed_while_saving_leaves_the_old_version_or_the_new_one(store: PlaybookStore) -> None:
     for pause in (0.0, 0.003, 0.011, 0.017):
-        child = _child(_SAVE_FOR_EVER, store.folder)
-        assert child.stdout
-        await asyncio.to_thread(child.stdout.readline)
+        child = Process("-c", _SAVE_FOR_EVER, str(store.folder), folder=store.folder, environment=outside())
+        told = [await asyncio.to_thread(child.stdout.readline)]
         await asyncio.to_thread(time.sleep, pause)
         child.kill()
-        told, _ = await asyncio.to_thread(child.communicate)
+        told += await asyncio.to_thread(child.stdout.readlines)
+        child.close()
 
         playbook = await store.load("d")
 
         assert {bullet.content.split()[1] for bullet in playbook.bullets} == {str(playbook.version)}
-        assert playbook.version >= max(map(int, told.split()), default=1)
+        assert playbook.version >= max(map(int, told))
         assert playbook.bullets == (await store.load("d", version=playbook.version)).bullets
 
 
@@ -376,10 +329,9 @@ async def test_a_full_disk_leaves_the_old_version(store: PlaybookStore, limit: i
     first = [_bullet("b-1", "y" * 1200)]
     await store.apply("d", "run-1", _only(*first))
 
-    child = _child(_ON_A_FULL_DISK, store.folder, limit)
-    told, _ = await asyncio.to_thread(child.communicate)
+    with file_size_limit(limit), pytest.raises(StoreError, match="check free space and permissions"):
+        await store.apply("d", "run-2", _only(*first, _bullet("late", "x" * 3000)))
 
-    assert b"check free space and permissions" in told
     assert (await store.load("d")).bullets == first
     assert (await store.apply("d", "run-2", _adding("b-2"))).playbook_version == 2
 
