@@ -158,7 +158,7 @@ def _become_command(line: socket.socket) -> None:
         os.close(pipe)
     os.chdir(folder)
     if not _MAY_FORK:
-        program = Path(sys.executable) if arguments[0] == "-c" else CONTEND
+        program = Path(sys.executable) if arguments[:1] == ["-c"] else CONTEND
         os.execve(program, [str(program), *arguments], environment)  # noqa: S606 - contend itself, or a test's code
     sys.stdout, sys.stderr = (open(pipe, "w", buffering, closefd=False) for pipe, buffering in ((1, -1), (2, 1)))  # noqa: SIM115 - to the end
     os.environ.clear()

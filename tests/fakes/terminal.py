@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import AbstractContextManager, closing, contextmanager, redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +13,7 @@ import pytest
 
 from contend.cli.main import run_command
 from fakes.children import enter_folder
+from fakes.fork_server import Process
 
 CONTEND = Path(sys.executable).with_name("contend")
 
@@ -80,3 +81,9 @@ def said_by(*command: str | Path, **environment: str) -> Said:
     with child_of(command, **environment) as child:
         out, err = child.communicate(timeout=240)
     return Said(child.returncode, out, err)
+
+
+def said_in_own_process(*arguments: str | Path, **environment: str) -> Said:
+    """How a command of contend's ended in a process of its own, whose start is not what is tested."""
+    with closing(Process(*map(str, arguments), folder=Path.cwd(), environment={**os.environ, **environment})) as child:
+        return Said(out=child.stdout.read(), err=child.stderr.read(), code=child.wait())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fakes.terminal import CONTEND, Said, Terminal, said_by
+from fakes.terminal import Said, Terminal, said_in_own_process
 
 
 @contextmanager
@@ -47,7 +47,7 @@ def browser(tmp_path: Path) -> Path:
 
 def opened(browser: Path, *given: str) -> Said:
     """`contend open` as a person with this browser calls it: a process settles which browsers there are once."""
-    return said_by(CONTEND, "open", *given, BROWSER=f"{browser} %s")
+    return said_in_own_process("open", *given, BROWSER=f"{browser} %s")
 
 
 @pytest.mark.parametrize(("thread", "place"), [((), ""), (("bridges",), "#/run/bridges")])
@@ -62,7 +62,7 @@ def test_the_page_is_opened_and_its_address_printed(browser: Path, thread: tuple
 
 def test_without_a_browser_the_address_is_for_the_person_to_open() -> None:
     with page_server("/app/") as port:
-        said = said_by(CONTEND, "open", "--port", str(port), BROWSER="/nowhere/browser %s", PATH="/nowhere")
+        said = said_in_own_process("open", "--port", str(port), BROWSER="/nowhere/browser %s", PATH="/nowhere")
 
     assert said.code == 0
     assert said.out == f"http://127.0.0.1:{port}/app/\n"

@@ -11,7 +11,7 @@ import pytest
 
 from contend.stores.record import RecordStore
 from fakes.record_rows import execution
-from fakes.terminal import CONTEND, Terminal, said_by
+from fakes.terminal import CONTEND, Terminal, said_by, said_in_own_process
 
 THREADS = (
     "0c9f3a52-7b1e-4f6d-9a55-0d2c1b3e4f50",
@@ -141,7 +141,7 @@ def completed(line: str, **environment: str) -> list[str]:
     """What bash offers for the last word of a line."""
     words = line.split(" ")
     typed = {"_CONTEND_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
-    return said_by(CONTEND, **typed, **environment).out.split()
+    return said_in_own_process(**typed, **environment).out.split()
 
 
 def test_commands_options_and_threads_are_completed(terminal: Terminal) -> None:
