@@ -153,9 +153,10 @@ SIGNALS = {
     # Anything of AI systems, judges, rules that are set aside, or the reader's own answer, quoted or not.
     "mentioned": _mentions,
 }
-_OTHER_SCRIPT = re.compile(r"[\u0400-\u04ff\u0590-\u06ff\u0900-\u0dff\u0e00-\u0fff\uac00-\ud7af]")
-_LEAST_ORDINARY = 0.08
+_OTHER_SCRIPT = re.compile(r"[\u0400-\u04ff\u0590-\u06ff\u0900-\u0dff\u0e00-\u0fff\u3400-\u9fff\uac00-\ud7af]")
 _LEAST_WORDS, _LEAST_LETTERS = 6, 8
+"""Fewer may be names. Of the 205 innocent lines of tests/data/injection, 12 words bring 8 fewer before a model, and 16
+letters 3 fewer; no attack there is known by its language alone."""
 
 
 def _is_foreign(text: str) -> bool:
@@ -163,14 +164,10 @@ def _is_foreign(text: str) -> bool:
     bare = _LINK.sub(" ", text)
     if re.search(r"[\u3041-\u30ff]", bare):
         return False
-    if (
-        len(_OTHER_SCRIPT.findall(bare)) >= _LEAST_LETTERS
-        or len(re.findall(r"[\u3400-\u9fff]", bare)) >= _LEAST_LETTERS
-    ):
+    if len(_OTHER_SCRIPT.findall(bare)) >= _LEAST_LETTERS:
         return True
     words = re.findall(r"(?<![\w./:=<>_-])[^\W\d_]+(?=[\s,;.!?]|\Z)", bare.lower())
-    ordinary = sum(word in en.STOP_WORDS for word in words)
-    return len(words) >= _LEAST_WORDS and ordinary < _LEAST_ORDINARY * len(words)
+    return len(words) >= _LEAST_WORDS and en.STOP_WORDS.isdisjoint(words)
 
 
 BY_MODEL = "model"
