@@ -1,6 +1,7 @@
 """Bad input at the command line: one line on standard error, exit code 2, nothing written, nothing spent."""
 
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -240,6 +241,12 @@ def test_a_usage_error_is_one_line_with_a_way_to_the_help(terminal: Terminal, ar
 
 def test_others_can_reach_a_server_only_if_that_is_allowed(terminal: Terminal) -> None:
     refused(terminal, terminal("serve", "--host", "192.0.2.7"), "192.0.2.7", "--expose")
+
+
+def test_a_server_takes_no_other_port_than_the_one_it_tells(terminal: Terminal) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        refused(terminal, terminal("serve", "--port", str(port)), f"--port {port}", "name another port")
 
 
 def test_hostile_words_cannot_steer_the_terminal_through_an_error(terminal: Terminal, documents: Path) -> None:

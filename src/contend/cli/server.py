@@ -6,6 +6,7 @@ The queue of one elsewhere runs the questions of a batch, by its HTTP API.
 import asyncio
 import json
 import os
+import socket
 import sys
 import webbrowser
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -35,7 +36,8 @@ def serve_graphs(host: str, port: int, *, expose: bool) -> NoReturn:
     """Become the server's process.
 
     Raises:
-        InputError: the extra is not installed, others could reach the address, or a config file is not usable.
+        InputError: the extra is not installed, others could reach the address, the port is taken, or a config file is
+            not usable.
     """
     if not expose and not is_loopback(host):
         raise input_error(
@@ -43,6 +45,7 @@ def serve_graphs(host: str, port: int, *, expose: bool) -> NoReturn:
         )
     if not has_serve_extra():
         raise InputError(f"{tr('the extra `serve` is not installed')}: pip install 'contend[serve]'")
+    _check_free(host, port)
     settings = COMMAND.settings()
     if expose and settings.server_token is None:
         raise input_error(
@@ -65,6 +68,16 @@ def serve_graphs(host: str, port: int, *, expose: bool) -> NoReturn:
     # The server keeps its queue below the folder it is started in: it belongs to the workspace.
     os.chdir(folder)
     os.execve(sys.executable, [sys.executable, "-m", "langgraph_cli", *arguments], environment)  # noqa: S606 - ours
+
+
+def _check_free(host: str, port: int) -> None:
+    """LangGraph's server would listen on a port that nobody was told of."""
+    try:
+        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+        raise input_error("--port {port}: {why}: end what listens there, or name another port",
+                          port=port, why=why) from error  # fmt: skip
 
 
 def has_serve_extra() -> bool:
