@@ -7,6 +7,7 @@ from typing import Any
 
 from langgraph.graph import START, StateGraph
 
+from contend import quotes
 from contend.models.evaluation import Submission
 from contend.models.research import (
     MOST_POINTS,
@@ -19,17 +20,6 @@ from contend.models.research import (
     Section,
 )
 from contend.models.task import title_of
-from contend.quotes import (
-    Quote,
-    QuotedAnswer,
-    SourceText,
-    Unit,
-    answers_of,
-    parts_of,
-    quoted_report,
-    said_by,
-    units_of,
-)
 from contend.research.ask import hand_in, how_many, tell_step
 from contend.research.state import BEGUN, ResearchInput, ResearchOutput, ResearchState, ResearchUpdate
 from contend.services import Services
@@ -63,7 +53,7 @@ class QuotesNode:
 
     async def quote(self, state: ResearchState) -> ResearchUpdate:
         """The passages that answer each part of the question, as a submission."""
-        points = [shorten(part, _POINT) for part in parts_of(state["theme"])]
+        points = [shorten(part, _POINT) for part in quotes.parts_of(state["theme"])]
         plan = ResearchPlan(
             theme=title_of(state["theme"]),
             investigation_points=points[:MOST_POINTS],
@@ -75,9 +65,9 @@ class QuotesNode:
         tell_step(self.services, begun, "plan", how_many(state, len(points), "parts"), plan=plan)
         answers = await asyncio.to_thread(_answers, state["theme"], await _passages(self.services, state))
         submission = await _submission(self.services, state, plan, answers)
-        quotes = how_many(state, sum(len(answer.quotes) for answer in answers), "quotes")
+        detail = how_many(state, sum(len(answer.quotes) for answer in answers), "quotes")
         text = await self.services.documents.put(submission.content)
-        tell_step(self.services, begun, "write", quotes, document=text)
+        tell_step(self.services, begun, "write", detail, document=text)
         return {
             **BEGUN,
             "task_plan": plan.model_dump(mode="json"),
@@ -92,22 +82,22 @@ async def _passages(services: Services, state: ResearchState) -> list[Found]:
     if whole := await services.sources.whole(documents, execution_id, WHOLE_TOKENS):
         return whole
     source = await services.sources.ready("local", documents, execution_id)
-    hits = [hit for part in parts_of(state["theme"]) for hit in await source.search(part, limit=_HITS)]
+    hits = [hit for part in quotes.parts_of(state["theme"]) for hit in await source.search(part, limit=_HITS)]
     return list({(hit.result.url, hit.heading, hit.text): hit for hit in hits}.values())
 
 
-def _answers(question: str, hits: Sequence[Found]) -> list[QuotedAnswer]:
-    sources = [SourceText(hit.result.url, hit.result.title, hit.heading, hit.text) for hit in hits]
-    return answers_of(question, units_of(sources))
+def _answers(question: str, hits: Sequence[Found]) -> list[quotes.QuotedAnswer]:
+    sources = [quotes.SourceText(hit.result.url, hit.result.title, hit.heading, hit.text) for hit in hits]
+    return quotes.answers_of(question, quotes.units_of(sources))
 
 
 async def _submission(
-    services: Services, state: ResearchState, plan: ResearchPlan, answers: Sequence[QuotedAnswer]
+    services: Services, state: ResearchState, plan: ResearchPlan, answers: Sequence[quotes.QuotedAnswer]
 ) -> Submission:
     language = state["options"]["language"]
-    report = quoted_report(state["theme"], answers, language)
+    report = quotes.quoted_report(state["theme"], answers, language)
     units = list(dict.fromkeys(quote.unit for answer in answers for quote in (*answer.quotes, *answer.nearest)))
-    texts = await services.documents.put_many([said_by(unit) for unit in units])
+    texts = await services.documents.put_many([quotes.said_by(unit) for unit in units])
     ids = {unit: passage_id(text, unit.source.url) for unit, text in zip(units, texts, strict=True)}
     nothing = not any(answer.quotes for answer in answers)
     return Submission(
@@ -125,11 +115,11 @@ async def _submission(
     )
 
 
-def _draft(answers: Sequence[QuotedAnswer], ids: dict[Unit, list[str]], summary: str) -> Draft:
+def _draft(answers: Sequence[quotes.QuotedAnswer], ids: dict[quotes.Unit, list[str]], summary: str) -> Draft:
     """The quotes as a draft has them: the best of each part as findings, all of them as sections."""
 
-    def quoted(quotes: Sequence[Quote]) -> list[CitedSentence]:
-        return [CitedSentence(text=said_by(quote.unit), passages=ids[quote.unit]) for quote in quotes]
+    def quoted(chosen: Sequence[quotes.Quote]) -> list[CitedSentence]:
+        return [CitedSentence(text=quotes.said_by(quote.unit), passages=ids[quote.unit]) for quote in chosen]
 
     opening = [CitedSentence(text=summary, kind="judgement")]
     findings = quoted([answer.quotes[0] for answer in answers if answer.quotes])
