@@ -69,10 +69,6 @@ class _RunProgress:
         if isinstance(event, events.RunResumed):
             self._go_on(event)
         self.spent, self.last_at = event.spent or self.spent, event.at
-        if isinstance(event, events.RunStarted):
-            self.start, self.node = event, "set_criteria"
-            most = event.options.get("max_rounds", 1)
-            self.teams = {team_id: TeamProgress(team_id=team_id, max_rounds=most) for team_id in event.teams}
         self.node = _node_after(event) or self.node
         self.done = self.done or isinstance(event, events.RunDone)
         if isinstance(event, events.QuestionAsked):
@@ -93,6 +89,7 @@ class _RunProgress:
 
 
 _NODE_AFTER: dict[type[AnyEvent], ShownNode] = {
+    events.RunStarted: "set_criteria",
     events.CriteriaSet: "team",
     events.ReportMerged: "pick_winner",
     events.ReportPublished: "learn",
@@ -114,7 +111,11 @@ def _node_after(event: AnyEvent) -> ShownNode | None:
 def progress_of(history: Iterable[AnyEvent], *, is_going: bool = True) -> ProgressInfo:
     """How far a run is, from all that it told so far. One that waits or has stopped has no end in sight."""
     run = _RunProgress()
-    for event in _of_latest_run([*history]):
+    for event in history:
+        if isinstance(event, events.RunStarted):  # a further question on the thread is a run of its own
+            most = event.options.get("max_rounds", 1)
+            teams = {team_id: TeamProgress(team_id=team_id, max_rounds=most) for team_id in event.teams}
+            run = _RunProgress(event, teams=teams)
         run.follow(event)
     for each in run.teams.values():
         if each.status == "running" and not is_going:
@@ -133,12 +134,6 @@ def progress_of(history: Iterable[AnyEvent], *, is_going: bool = True) -> Progre
         spent=run.spent,
         estimated_completion_time=_end(run) if is_going else None,
     )
-
-
-def _of_latest_run(history: list[AnyEvent]) -> list[AnyEvent]:
-    """A further question on the thread is a run of its own."""
-    starts = [place for place, event in enumerate(history) if isinstance(event, events.RunStarted)]
-    return history[starts[-1] :] if starts else history
 
 
 def _around(
