@@ -58,7 +58,7 @@ class Registry(Generic[T]):
         return self.entries[kind]
 
 
-_TEAM_KINDS = {
+TEAM_KINDS = {
     "research": "contend.research.graph:ResearchTeam",
     "quotes": "contend.research.quoting:QuotesTeam",
     "graph": "contend.research.graph_team:GraphTeam",
@@ -78,14 +78,10 @@ class TeamKind(Protocol):
         ...
 
 
-def kind_names() -> list[str]:
-    return list(_TEAM_KINDS)
-
-
 @cache
 def team_kind(name: str) -> TeamKind:
     """A kind by its name in `TeamConfig.kind`; loaded at first use, for its graph lies above who asks."""
-    module, _, attribute = _TEAM_KINDS[name].partition(":")
+    module, _, attribute = TEAM_KINDS[name].partition(":")
     kind: TeamKind = getattr(import_module(module), attribute)()
     return kind
 

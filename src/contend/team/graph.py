@@ -25,7 +25,7 @@ from contend.models.round import Judgment, Round, best_round
 from contend.models.task import CallUsage
 from contend.preflight import answer, is_alone, open_question, opened, problem_alone, refuse
 from contend.prompts.judging import JudgePrompt
-from contend.registry import kind_names, team_kind
+from contend.registry import TEAM_KINDS, team_kind
 from contend.research.state import EMPTIED
 from contend.run_context import RunContext, identity
 from contend.services import Services
@@ -300,7 +300,7 @@ def build_team_graph(services: Services) -> TeamGraph:
     add_node(graph, "set_criteria", alone.set_criteria)
     add_node(graph, "brief", nodes.brief, nodes.fail, goes_to=["finish_run"])
     research_failed: Any = nodes.research_failed  # LangGraph's types know no error handlers
-    for kind in kind_names():
+    for kind in TEAM_KINDS:
         graph.add_node(
             kind,
             team_kind(kind).build_graph(services).compile(),
@@ -316,7 +316,7 @@ def build_team_graph(services: Services) -> TeamGraph:
     graph.add_conditional_edges(START, route_at_start)
     graph.add_edge("open_run", "set_criteria")
     graph.add_edge("set_criteria", "brief")
-    graph.add_conditional_edges("brief", route_to_kind, kind_names())
+    graph.add_conditional_edges("brief", route_to_kind, list(TEAM_KINDS))
     graph.add_conditional_edges("submit", nodes.route_to_metrics, ["score_metric", "evaluate"])
     graph.add_edge("score_metric", "evaluate")
     graph.add_conditional_edges("evaluate", route_after_evaluate)
