@@ -315,7 +315,7 @@ def _verdicts(asked: Asked) -> dict[str, Any]:
         wobble = _hash(_DATE.sub("", text) + name) % 15
         fixes = [{"where": "summary 1", "what": f"Raise {name}."}]
         metrics.append({"metric": name, **judged, "fixes": fixes, "percent": max(0, judged["percent"] - wobble)})
-    return {"citations": [], "criteria": criteria, "metrics": metrics, "missing": []}
+    return {"citations": [], "criteria": criteria, "metrics": metrics}
 
 
 def _pairwise(asked: Asked) -> dict[str, Any]:

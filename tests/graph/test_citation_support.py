@@ -238,10 +238,7 @@ async def test_a_doubtful_row_is_signed_in_its_table_and_listed_by_its_cells(
     write_workspace(workspace, reads=LARGE_CONTEXT)
     contest = Contest(workspace, documents, vendors.base_url)
     cheese = {"text": "Green cheese from Gouda", "sources": [1]}
-    of_row = {
-        "cells": [{"text": "The moon", "sources": []}, {**cheese, "sources": cheese["sources"] * by_cell}],
-        "sources": [] if by_cell else [1],
-    }
+    of_row = {"cells": ["The moon", cheese if by_cell else cheese["text"]], "sources": [] if by_cell else [1]}
     row = {**of_row, "kind": "stated", "basis": ""}
     table = {"type": "table", "columns": ["Body", "Made of"], "rows": [row]}
     sections = [{"heading": "Bodies", "blocks": [table]}]

@@ -123,8 +123,7 @@ class Pupil:
         return {"insights": [{**blank, "key_insight": self.drawn}], "bullet_evaluations": []}
 
     def _curate(self) -> dict[str, Any]:
-        blank = dict.fromkeys(("reasoning", "bullet_id", "section", "example", "searchable_text"), "")
-        operation = {**blank, "operation": "ADD", "content": self.drawn, "always": True}
+        operation = {"operation": "ADD", "content": self.drawn, "section": "", "always": True}
         return {"operations": [operation]}
 
 

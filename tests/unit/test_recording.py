@@ -156,13 +156,23 @@ async def test_replies_of_an_older_release_are_played_without_what_was_not_asked
     said = {"text": "It hums.", "sources": [1], "kind": "stated", "basis": ""}
     section = {"heading": "Wind", "blocks": [{"type": "paragraph", "sentences": [said]}]}
     parts = {"summary": [said], "findings": [said], "sections": [section], "limits": [], "lessons": []}
-    file = tmp_path / "merge.jsonl"
-    file.write_text(LINE.replace('"reply":{}', f'"reply":{json.dumps({**parts, "taken": []})}'), "utf-8")
-    scope = Scope("", "judge", "en", team_id="scout", round_number=1)
+    merged, verdicts = {**parts, "taken": []}, {"citations": [], "criteria": [], "metrics": []}
+    shapes: list[tuple[type[replies.Reply], dict[str, Any], dict[str, Any]]] = [
+        (replies.MergeReply, merged, {"title": ""}),
+        (evaluation.VerdictsReply, verdicts, {"missing": []}),
+    ]
 
-    played = (await ReplayModel("any", Recording.read(file)).structured(PROMPT, replies.MergeReply, scope=scope)).value
+    for shape, reply, added in shapes:
+        file = tmp_path / f"{shape.__name__}.jsonl"
+        file.write_text(LINE.replace('"reply":{}', f'"reply":{json.dumps(reply)}'), "utf-8")
+        model, scope = (
+            ReplayModel("any", Recording.read(file)),
+            Scope("", "judge", "en", team_id="scout", round_number=1),
+        )
 
-    assert (played.title, played.sources_by_name, played.own_headings) == ("", False, False)
+        played = (await model.structured(PROMPT, shape, scope=scope)).value
+
+        assert added.items() <= played.model_dump().items()
 
 
 async def test_verdicts_stay_with_their_sentences_in_a_replay(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from contend.models.record import Record, Score, Text
 from contend.models.replies import FixReply, Reply
@@ -173,6 +173,11 @@ class VerdictsReply(Reply):
     criteria: list[CriterionVerdict] = Field(max_length=MOST_CRITERIA)
     metrics: list[MetricVerdict] = Field(max_length=20)
     missing: list[FixReply] = Field(max_length=6)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_an_older_recording(cls, reply: object) -> object:
+        return {"missing": [], **reply} if isinstance(reply, dict) else reply
 
 
 class MetricReply(Reply):

@@ -1,64 +1,102 @@
 """The playbook, and what reflector, curator and whoever answers labelled questions answer and pass around."""
 
 from hashlib import sha256
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    ModelWrapValidatorHandler,
-    StringConstraints,
-    ValidationError,
-    computed_field,
-    model_validator,
-)
+from annotated_types import MaxLen
+from pydantic import AfterValidator, Field, StringConstraints, ValidationError, computed_field, model_validator
+from pydantic.fields import FieldInfo
 from pydantic.json_schema import SkipJsonSchema
-from pydantic_core import ErrorDetails
 
 from contend.models.record import ComputingRecord, Identifier, Record, Text, UtcDatetime, utc_now
 from contend.models.replies import Reply
+from contend.text import shorten
+
+
+class TolerantReply(Reply):
+    """A part of a reply that is read as it is meant.
+
+    Null is nothing, letters of choices are in any case, long text is cut.
+    """
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_as_meant(cls, reply: object) -> object:
+        if not isinstance(reply, dict):
+            return reply
+        empty = {str: "", bool: False}
+        kinds = {name: field.annotation for name, field in cls.model_fields.items()}
+        left_out = {name: empty[kind] for name, kind in kinds.items() if kind in empty}
+        return left_out | {name: _meant(value, cls.model_fields.get(name)) for name, value in reply.items()}
+
+
+def _meant(value: object, field: FieldInfo | None) -> object:
+    if field is None or not (value is None or isinstance(value, str)):
+        return value
+    text = value or ""
+    if field.annotation is str:
+        return shorten(text, _most(field) or len(text))
+    choices = get_args(field.annotation)
+    return next((choice for choice in choices if str(choice).casefold() == text.strip().casefold()), text)
 
 
 class ReplyInParts(Reply):
-    """Lists of which a part that cannot be read costs no other."""
+    """Lists whose parts are read one by one, so that one which cannot be read costs no other."""
 
     unreadable: SkipJsonSchema[list[str]] = Field(default_factory=list)
     """Why parts are left out."""
 
-    @model_validator(mode="wrap")
+    @model_validator(mode="before")
     @classmethod
-    def _parts_that_can_be_read(cls, reply: Any, read: ModelWrapValidatorHandler[Self]) -> Self:  # noqa: ANN401 - any reply
+    def _parts_that_can_be_read(cls, reply: object) -> object:
+        if not isinstance(reply, dict):
+            return reply
+        faults: list[str] = []
+        lists = {
+            name: _usable(field, reply.get(name), faults)
+            for name, field in cls.model_fields.items()
+            if name != "unreadable"
+        }
+        return {**reply, **lists, "unreadable": faults}
+
+
+def _usable(field: FieldInfo, parts: object, faults: list[str]) -> object:
+    """The parts of a list that can be read; all of it where none can."""
+    if parts is None:
+        return []
+    if not isinstance(parts, list):
+        return parts
+    (kind,), most = get_args(field.annotation), _most(field) or len(parts)
+    usable: list[TolerantReply] = []
+    for number, part in enumerate(parts, start=1):
         try:
-            return read(reply)
+            reply = kind.model_validate(part)
         except ValidationError as error:
-            faults = {fault["loc"][:2]: fault for fault in error.errors(include_url=False, include_input=False)}
-            if any(len(place) == 1 for place in faults):
-                raise
-            rest = {
-                name: [part for number, part in enumerate(parts) if (name, number) not in faults]
-                for name, parts in reply.items()
-            }
-            if not all(rest[str(name)] for name, _ in faults):
-                raise
-            return read({**rest, "unreadable": [_unreadable(fault) for fault in faults.values()]})
+            fault = error.errors(include_url=False, include_input=False)[0]
+            faults.append(f"number {number} cannot be read: {'.'.join(map(str, fault['loc']))}: {fault['msg']}")
+            continue
+        if len(usable) == most:
+            faults.append(f"number {number} is one more than {most}")
+        else:
+            usable.append(reply)
+    return usable or parts
 
 
-def _unreadable(fault: ErrorDetails) -> str:
-    _, number, *rest = fault["loc"]
-    return f"number {int(number) + 1} cannot be read: {'.'.join(map(str, rest))}: {fault['msg']}"
+def _most(field: FieldInfo) -> int | None:
+    return next((each.max_length for each in field.metadata if isinstance(each, MaxLen)), None)
 
 
-class Insight(Reply):
+class Insight(TolerantReply):
     """A lesson drawn from a run, before it becomes a bullet."""
 
-    reasoning: str = Field(max_length=1200)
-    error_identification: str = Field(max_length=800)
-    root_cause_analysis: str = Field(max_length=800)
-    correct_approach: str = Field(max_length=800)
+    reasoning: str = Field(max_length=600)
+    error_identification: str = Field(max_length=400)
+    root_cause_analysis: str = Field(max_length=400)
+    correct_approach: str = Field(max_length=400)
     key_insight: str = Field(min_length=8, max_length=400, description="when it applies, and what to do then")
 
 
-class BulletEvaluation(Reply):
+class BulletEvaluation(TolerantReply):
     bullet_id: str = Field(max_length=64)
     tag: Literal["helpful", "harmful", "neutral"]
 
@@ -70,8 +108,8 @@ class ReflectionReply(ReplyInParts):
     bullet_evaluations: list[BulletEvaluation] = Field(max_length=16)
 
 
-class DeltaReply(Reply):
-    reasoning: str = Field(max_length=800)
+class DeltaReply(TolerantReply):
+    reasoning: str = Field(max_length=400)
     operation: Literal["ADD", "UPDATE", "DELETE"]
     bullet_id: str = Field(max_length=64)
     section: str = Field(max_length=64)
@@ -87,14 +125,14 @@ class CurationReply(ReplyInParts):
     operations: list[DeltaReply] = Field(max_length=6)
 
 
-class AnswerReply(Reply):
+class AnswerReply(TolerantReply):
     """An answer to a labelled question, worked out first."""
 
-    reasoning: str = Field(max_length=3000)
+    reasoning: str = Field(max_length=1500)
     answer: str = Field(max_length=1000)
 
 
-class ExpressionReply(Reply):
+class ExpressionReply(TolerantReply):
     """An answer that code computes: the arithmetic is the working.
 
     Where the key says `answer`, small models compute it themselves.
@@ -106,7 +144,7 @@ class ExpressionReply(Reply):
 MOST_LESSON_PAIRS = 24
 
 
-class LessonPairReply(Reply):
+class LessonPairReply(TolerantReply):
     """How two lessons stand to one another, polarity first."""
 
     number: int = Field(ge=1, le=MOST_LESSON_PAIRS)
