@@ -81,8 +81,8 @@ def test_a_reply_with_a_line_separator_in_it_is_played_too(tmp_path: Path) -> No
     [
         (None, "No such file or directory; name a file that CONTEND_RECORD wrote"),
         ("\n", "it holds no reply; name a file that CONTEND_RECORD wrote"),
-        (f"{LINE}\n{{}}\n", "line 2: key 'run' is missing; add it: record the run anew"),
-        ("what is this?", "line 1: .*Invalid JSON: .*: record the run anew"),
+        (f"{LINE}\n{{}}\n", "line 2: run: Field required; record the run anew"),
+        ("what is this?", "line 1: line: Invalid JSON: .*; record the run anew"),
     ],
     ids=["missing", "empty", "another shape", "no JSON"],
 )

@@ -18,9 +18,9 @@ from contend.models.options import RecordedReplies, Role
 from contend.models.record import Record, UtcDatetime, utc_now
 from contend.models.task import CallUsage
 from contend.prompts import PromptValues
-from contend.settings.files import first_fault
 from contend.stores import writing
 from contend.stores.documents import text_id
+from contend.text import shorten
 
 PASSAGE_FIELDS = ("sources", "passages", "others", "speaking")
 LESSON_FIELDS = ("lessons", "bullets")
@@ -177,10 +177,11 @@ class ReplayModel:
         try:
             value = reply_type.model_validate(_translate(record.reply, _numbers(scope)))
         except ValidationError as error:
+            place = ".".join(map(str, error.errors()[0]["loc"]))
             caller = _caller(prompt.prompt_name, scope)
             raise ModelError(
                 f"{self.recording.file}: the reply of {caller} does not fit this version of contend "
-                f"({first_fault(error)}): {_REMEDY}"
+                f"({place}: {error.errors()[0]['msg']}): {_REMEDY}"
             ) from error
         return Answer(value, _nothing_spent(record), record.spread)
 
@@ -256,7 +257,10 @@ def _read_line(file: Path, number: int, line: str) -> RecordedReply:
     try:
         return RecordedReply.model_validate_json(line)
     except ValidationError as error:
-        raise InputError(f"replay {file}, line {number}: {first_fault(error)}: record the run anew") from error
+        fault = error.errors()[0]
+        place = ".".join(map(str, fault["loc"])) or "line"
+        fault_text = shorten(fault["msg"], 200)
+        raise InputError(f"replay {file}, line {number}: {place}: {fault_text}; record the run anew") from error
 
 
 def _add_line(file: Path, line: str) -> None:
