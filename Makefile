@@ -45,7 +45,7 @@ else
 	@OPENAI_API_KEY= OPENAI_BASE_URL= TAVILY_API_KEY= CONTEND_RECORD= CONTEND_WORKSPACE=$(DEMO)/workspace \
 		$(BIN)/contend run $(CONTEST) --out $(DEMO) --replay $(DEMO)/recording.jsonl
 endif
-	@echo "      first, in this shell:  . $(BIN)/activate"
+	@echo "The commands above, in this shell, after:  . $(BIN)/activate"
 
 .PHONY: lint
 lint: $(VENV)/dev ## ruff, mypy strict, import contract

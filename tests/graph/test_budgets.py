@@ -167,6 +167,7 @@ async def test_a_budget_too_small_for_any_submission_ends_without_a_report(
 
     assert (outcome.status, outcome.exit_code, outcome.report) == ("failed", 2, None)
     assert "max_calls = 2 would be exceeded" in outcome.message
+    assert "submission" not in outcome.message  # there is none
     assert len(vendors.calls) == 2
 
 

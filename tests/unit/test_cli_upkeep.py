@@ -100,6 +100,12 @@ def test_any_text_is_scored(terminal: Terminal, documents: Path) -> None:
     assert overall > json.loads(other.out)["overall"]
 
 
+def test_a_text_without_citations_is_told_what_it_is_held_to(terminal: Terminal, documents: Path) -> None:
+    said = terminal("evaluate", documents / "resume.md", "--theme", "How does resume work?").out
+
+    assert "Overall 50.0/100\ncapped: nothing is cited" in said
+
+
 def test_a_report_of_contend_is_scored_by_its_own_references(terminal: Terminal, tmp_path: Path) -> None:
     report = tmp_path / "report.md"
     report.write_text(f"{finished().to_markdown()}\n\n{head_markdown(run_head(), 'en')}\n", "utf-8")
@@ -149,7 +155,7 @@ def test_a_damaged_playbook_goes_back_by_the_very_command_that_its_error_names(
 
 
 def test_a_finished_run_teaches_another_dataset_once(answered: Terminal) -> None:
-    first, again = (answered("learn", "rivers", "--from", "first") for _ in range(2))
+    first, again = (answered("learn", "rivers", "--from", name) for name in ("first", "latest"))
 
     assert (first.code, again.code) == (0, 0)
     assert "Playbook rivers: 1 added, now version 1." in first.out

@@ -96,7 +96,7 @@ def test_feedback_lists_criteria_then_fixes_then_unsupported_places_then_what_be
         f"- 2.1.3: {long}",
         "- 1.1.2: What it cites does not say this.",
         "- What it cites does not say this. “It is said.”",
-        "capped: a citation names a source that was not retrieved",
+        "capped: nothing is cited, or a citation names a source that was not retrieved",
     ]
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from contend.app import learn_from
 from contend.cli import COMMAND, input_error, speak, tr, ui
+from contend.cli.runs import from_record, named_thread
 from contend.errors import InputError, UnknownThread
 from contend.learning.labels import AnswerForm, LabelledQuestion, read_questions
 from contend.learning.practice import LearningResult, PairedTest, Practice, set_aside
@@ -20,6 +21,7 @@ from contend.models.playbook import Playbook
 from contend.models.task import RunUsage
 from contend.scoring import evaluate
 from contend.services import open_services
+from contend.text import WORDS
 
 
 def learn_dataset(dataset: str, *, source: str, form: AnswerForm, validation: Path | None, limit: int | None) -> None:
@@ -33,7 +35,9 @@ def learn_dataset(dataset: str, *, source: str, form: AnswerForm, validation: Pa
         _learn_from_file(dataset, file, form, validation, limit)
         return
     try:
-        result = asyncio.run(learn_from(source, dataset=dataset, settings=COMMAND.settings()))
+        settings = COMMAND.settings()
+        thread = from_record(settings, lambda record: named_thread(record, source))
+        result = asyncio.run(learn_from(thread, dataset=dataset, settings=settings))
     except UnknownThread as error:
         raise input_error("--from {source}: neither a file nor a thread with a run: see `contend runs`",
                           source=source) from error  # fmt: skip
@@ -138,7 +142,9 @@ def evaluate_file(file: Path, *, theme: str, model: str | None) -> int:
             rows.append((metric.name, ui.score_text(metric.score) if metric.applies else "–", reason))
         table = ui.plain_table("Metric", "Score", "Reason", rows=rows, right={"Score"}, fold={"Reason"})
         overall = Text(tr("Overall {score}", score=ui.score_text(result.overall)), style="bold")
-        ui.show(Group(table, "", overall, Text(ui.usage_text(usage), style="dim")))
+        capped = {words.feedback.capped for words in WORDS.values()}
+        notes = [Text(line) for line in result.feedback.splitlines() if line in capped]
+        ui.show(Group(table, "", overall, *notes, Text(ui.usage_text(usage), style="dim")))
     return int(any(metric.score is None and metric.applies and metric.weight > 0 for metric in result.metrics))
 
 

@@ -12,7 +12,7 @@ from contend.settings.files import ModelPrice
 
 _MILLION = 1_000_000
 _ROUNDING = 1e-9
-_REMEDY = "raise it or leave it out; the best submission so far stands"
+_REMEDY = "raise it or leave it out"
 
 
 def limits_of(options: ResolvedOptions) -> dict[Limit, float]:

@@ -117,7 +117,7 @@ class FeedbackWords(NamedTuple):
 
     metrics_unscored: str = "unscored: {names}; the other metrics are weighed alone"
     judges_unscored: str = "unscored: {names}; metrics by code alone make no score"
-    capped: str = "capped: a citation names a source that was not retrieved"
+    capped: str = "capped: nothing is cited, or a citation names a source that was not retrieved"
     unsupported: str = "What it cites does not say this."
     said_in_part: str = "What it cites says only a part of this ({lacking})."
     quoted: str = "{mark} “{text}”"
