@@ -134,6 +134,12 @@ def test_a_name_that_another_sentence_speaks_of_is_in_the_wrong_place() -> None:
     assert rules(check("Tomasz Wolski wrote the parser.", passage)) == {"place"}
 
 
+def test_a_japanese_subject_that_is_the_passages_object_is_in_the_wrong_place() -> None:
+    passage = PassageText("a", "", "監査は書簡を訂正する。")
+
+    assert rules(check("書簡は監査を訂正する。", passage)) == {"place"}
+
+
 @pytest.mark.parametrize(
     ("said", "written"),
     [
@@ -359,3 +365,21 @@ def test_experts_citations_are_told_from_wrong_ones(taken: dict[bool, dict[str, 
 
 def test_experts_citations_are_told_from_wrong_ones_by_themselves(taken: dict[bool, dict[str, float]]) -> None:
     assert citations.balanced(taken[False]) >= 0.8
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage", "rule"),
+    [
+        ("この装置の遠隔停止は不可能である。", "この装置の遠隔停止は可能である。", "negation"),
+        ("第二期工事は未完了である。", "第二期工事は完了である。", "negation"),
+        ("当該地区は非課税の対象である。", "当該地区は課税の対象である。", "negation"),
+        ("西橋は東橋より長い。", "東橋は西橋より長い。", "place"),
+        ("市は県に用地を譲渡した。", "県は市に用地を譲渡した。", "place"),
+    ],
+)
+def test_a_japanese_word_that_a_prefix_denies_or_a_particle_turns_round_is_marked(
+    claim: str, passage: str, rule: str
+) -> None:
+    around = "点検は年に二回行われ、担当課が結果を公表する。"
+
+    assert rules(check(claim, PassageText("p", "点検報告", f"{around}{passage}"))) == {rule}

@@ -21,6 +21,7 @@ _JA_WORD = re.compile(r"[\u3400-\u9fff々]+|[\u30a1-\u30ff]+|[A-Za-z][\w.-]*|\d+
 _EN_HARMLESS = re.compile("|".join(rf"\b(?:{phrase})" for phrase in en.NOT_NEGATING), re.IGNORECASE)
 _JA_HARMLESS = re.compile(ja.NOT_NEGATING)
 _JA_NEGATION = re.compile(ja.NEGATION)
+_JA_PREFIXED = re.compile(rf"[{ja.NEGATIVE_PREFIXES}]([\u3400-\u9fff]{{2,}})")
 _CHANGING = re.compile("(?<=[a-z])[aeiou]+(?=[a-z])")
 _HIRAGANA = re.compile(r"[\u3041-\u3096]")
 # As many words after "not" are taken to be denied by it; 2 and 4 tell the same of benchmarks/citations_en.toml.
@@ -99,6 +100,7 @@ def _read_ja(part: str, around: frozenset[str]) -> Clause:
     for ending in _JA_NEGATION.finditer(plain):
         before = _JA_WORD.findall(plain[: ending.start()])
         negatives |= _content(before[-1]) if before else set()
+    negatives |= {term for word in _JA_PREFIXED.findall(part) for term in _content(word)}
     sides = frozenset(side for pattern, side in _JA_SIDES if pattern.search(part))
     return Clause(_content(part), frozenset(negatives), sides, around)
 
@@ -227,7 +229,16 @@ def _out_of_order(own: Sequence[PlacedWord], source: Sequence[PlacedWord]) -> st
         return next(iter(fixed_places))
     if len(along) >= _LEAST_SHARED and _longest_rise(along) < _LEAST_IN_ORDER * len(along):
         return common[0].key
-    return ""
+    return next((word.key for word in common if _is_object(word, own, source)), "")
+
+
+def _is_object(subject: PlacedWord, own: Sequence[PlacedWord], source: Sequence[PlacedWord]) -> bool:
+    """Whether what a Japanese claim speaks of is no subject there, and what is one there is none in the claim."""
+    there = next(word for word in source if word.key == subject.key)
+    if subject.kind not in _SUBJECTS or there.kind in _SUBJECTS:
+        return False
+    subjects = {word.key for word in source if word.clause == there.clause and word.kind in _SUBJECTS}
+    return any(word.key in subjects and word.kind not in _SUBJECTS for word in own)
 
 
 def _longest_rise(places: Sequence[int]) -> int:

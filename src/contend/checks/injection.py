@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from contend.checks.checking import NEAR, check_claim
-from contend.checks.claims import Claim, PassageText
+from contend.checks.claims import Calibration, Claim, PassageText
 from contend.checks.clauses import NAME
 from contend.text import clean, en, normalized, shorten, split_sentences, terms
 
@@ -61,6 +61,7 @@ _CUES = {
         r"|ausschliesslich|uniquement|seulement|debe|следует)\b"
         r"|必ず|ください|こと(?:[。\s]|\Z)|せよ|しなさい|のみ|只|必须|请|반드시"
     ),
+    "YOURS": r"\byour (?:\w+ )?|\b(?:votre|deiner|ihrer|su|vos|sua) ",
     "IF_YOU_ARE": r"\bif you(?:'re| are)\b|\bse voce e\b|\bsi (?:tu es|vous etes|eres)\b|\bwenn du\b|如果你是|あなたが",
     "GRADES": (
         r"(?<!\d)100(?!\d)|\b(?:full marks|full credit"
@@ -72,6 +73,7 @@ _CUES = {
         r"|与え|付け|つけ|値する|打|请给"
     ),
     "OF_MINE": r"\b(?:this|my|our|the|it|diesem|ce)\b|この|本|提出物|这份",
+    "JUDGES": r"\b(?:judges?|evaluat\w+|graders?|reviewers?|assessors?|gutachter|jury)\b|審査員|評価者|採点者|评审",
     "ROLES": (
         r"<\|[\w .-]{1,40}\|>|\[/?inst\]|<</?sys>>|</?\w{1,20}-[0-9a-f]{6,}>"
         r"|\A\W*(?:system|assistant|developer|システム|系统)(?: \w+)?\s*[:：].{0,80}?"
@@ -89,6 +91,7 @@ _CUES["TOLD"] = (
     rf"(?:{_CUES['MACHINES']}).{{0,80}}?(?:(?:{_CUES['MUST']}).{{0,40}}?{_TO_SAY}"
     rf"|{_TO_SAY}.{{0,60}}?(?:{_CUES['MUST']}))"
 )
+_CUES["YOUR_TEXTS"] = rf"(?:{_CUES['YOURS']})(?:{_CUES['TEXTS']})"
 _COMPILED = {name: re.compile(pattern) for name, pattern in _CUES.items()}
 
 _LOOKALIKES = str.maketrans(
@@ -99,10 +102,11 @@ _LOOKALIKES = str.maketrans(
 
 
 class FoldedSentence(NamedTuple):
-    """A sentence as signals read it: folded, and the same without its quotations."""
+    """A sentence as signals read it: folded, the same without its quotations, and how many words were disguised."""
 
     text: str
     outside_quotes: str
+    disguises: int
 
     def has(self, *names: str) -> bool:
         """Whether it says something of each of these kinds, outside quotation marks."""
@@ -117,6 +121,10 @@ def _overrides(sentence: FoldedSentence) -> bool:
     return sentence.has("SET_ASIDE", "RULES", "PRIOR") and (not sentence.has("SPOKEN_OF") or sentence.has("IMPERATIVE"))
 
 
+def _begs(sentence: FoldedSentence) -> bool:
+    return sentence.has("GRADES") and (sentence.has("GRADING", "OF_MINE", "TEXTS") or sentence.has("JUDGES", "GRADING"))
+
+
 def _hides(sentence: FoldedSentence) -> bool:
     is_order = sentence.has("SAY") or sentence.has("MUST")
     about = any(map(sentence.has, ("MACHINES", "RULES", "TEXTS")))
@@ -124,8 +132,8 @@ def _hides(sentence: FoldedSentence) -> bool:
 
 
 def _mentions(sentence: FoldedSentence) -> bool:
-    kinds = set(filter(sentence.speaks_of, ("MACHINES", "SET_ASIDE", "RULES", "GRADES", "HIDDEN")))
-    if kinds - {"SET_ASIDE", "RULES"} or len(kinds) > 1:
+    kinds = set(filter(sentence.speaks_of, ("MACHINES", "SET_ASIDE", "RULES", "GRADES", "HIDDEN", "YOUR_TEXTS")))
+    if kinds - {"SET_ASIDE", "RULES"} or len(kinds) > 1 or sentence.disguises:
         return True
     return sentence.has("MUST") and any(map(sentence.speaks_of, ("TEXTS", "RULES")))
 
@@ -138,21 +146,22 @@ _CERTAIN: Mapping[str, Callable[[FoldedSentence], bool]] = {
     # An AI system, by name, that is told what to say.
     "addressed": lambda sentence: any(map(sentence.has, ("CALLED", "TOLD"))) or sentence.has("MACHINES", "IF_YOU_ARE"),
     # A plea or an order for a mark.
-    "begging": lambda sentence: sentence.has("GRADES", "GRADING", "OF_MINE", "TEXTS"),
+    "begging": _begs,
+    # Several words in letters that only look like their own.
+    "disguise": lambda sentence: sentence.disguises > 1,
     # Text that the source hides from its readers, and that has to do with machines, rules or answers.
     "hidden": _hides,
 }
-"""Signals by which a text is taken to speak to AI systems: two kinds of cues in one sentence, or more.
-
-Chosen on the odd lines of tests/data/injection, of whose 103 innocent ones none gives a signal and 33 of 37 attacks do;
-of the even lines 0 of 102 and 31 of 37.
-"""
+"""Signals by which a text is taken to speak to AI systems."""
 
 SIGNALS = {
     **_CERTAIN,
     # Anything of AI systems, judges, rules that are set aside, or the reader's own answer, quoted or not.
     "mentioned": _mentions,
 }
+CALIBRATION = Calibration(threshold=2, data="tests/data/injection, odd lines", chosen="2026-11-22", false_alarms=0.0)
+"""`threshold`: how many kinds of cues, or words in disguise, have to stand in one sentence, for most signals."""
+
 _OTHER_SCRIPT = re.compile(r"[\u0400-\u04ff\u0590-\u06ff\u0900-\u0dff\u0e00-\u0fff\u3400-\u9fff\uac00-\ud7af]")
 _LEAST_WORDS, _LEAST_LETTERS = 6, 8
 """Fewer may be names. Of the 205 innocent lines of tests/data/injection, 12 words bring 8 fewer before a model, and 16
@@ -304,10 +313,10 @@ def _key(sentence: str) -> str:
 
 
 def _folded_sentences(sentence: str) -> Iterator[FoldedSentence]:
-    text = _fold(sentence)
+    text, count = _fold(sentence)
     for begin in range(0, max(1, len(text) - (_PIECE - _STEP)), _STEP):
         piece = text[begin : begin + _PIECE]
-        yield FoldedSentence(piece, _COMPILED["QUOTED"].sub(" ", piece))
+        yield FoldedSentence(piece, _COMPILED["QUOTED"].sub(" ", piece), count)
 
 
 _LINK = re.compile(r"\]?\(?\b\w{2,10}://\S+")
@@ -315,18 +324,30 @@ _WORD = re.compile(r"[^\W\d_]+")
 _EMPHASIS = re.compile(r"(?<!\w)[*_]+|[*_]+(?!\w)|^\s*(?:[-+>]|\d{1,3}[.)])\s+")
 
 
-def _fold(sentence: str) -> str:
-    """Small letters without accents, look-alikes as what they look like."""
-    text = _WORD.sub(lambda match: _look(match[0]), _LINK.sub(" ", sentence))
+def _fold(sentence: str) -> tuple[str, int]:
+    """Small letters without accents, look-alikes as what they look like; words in disguise."""
+    disguises = 0
+
+    def plain(match: re.Match[str]) -> str:
+        nonlocal disguises
+        word, look = match[0], _word(match[0])
+        disguises += look is not None and len(word) > 1
+        return word if look is None else look
+
+    text = _WORD.sub(plain, _LINK.sub(" ", sentence))
     text = _EMPHASIS.sub("", normalized(text)).replace("ß", "ss").lower()
-    return " ".join("".join(_bare(letter) for letter in text).split())
+    return " ".join("".join(_bare(letter) for letter in text).split()), disguises
 
 
-def _look(word: str) -> str:
-    """A word with letters of other scripts among Latin ones as it looks."""
+def _word(word: str) -> str | None:
+    """A word in letters that are not what they look like, as it looks; None for an honest one."""
+    if word.isascii():
+        return None
+    if any(0x1D400 <= ord(letter) <= 0x1D7FF for letter in word) and len(word) > 1:  # noqa: PLR2004 - mathematical letters
+        return normalized(word)
     looks = word.translate(_LOOKALIKES)
-    is_mixed = any(letter.isascii() for letter in word) and looks.isascii()
-    return looks if is_mixed else word
+    is_mixed = any(letter.isascii() for letter in word) and looks != word
+    return looks if is_mixed and looks.isascii() else None
 
 
 def _bare(letter: str) -> str:

@@ -146,7 +146,7 @@ def _speaking_sources(submission: Submission, language: Language) -> list[str]:
     """The report's sources that speak to AI systems, each with the signals by which it is known."""
     words, urls = WORDS[language].signals, {source.url for source in submission.report.sources}
     by_url = {
-        url: ", ".join(words.get(signal, signal) for signal in signals)
+        url: ", ".join(words[signal] for signal in signals)
         for url, signals in submission.speaking.items()
         if url in urls
     }

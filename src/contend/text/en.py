@@ -279,6 +279,7 @@ class Words(NamedTuple):
             "override": "an order to set rules aside",
             "addressed": "an AI system that is told what to say",
             "begging": "a plea for a mark",
+            "disguise": "letters that only look like others",
             "hidden": "text hidden from readers",
             "model": "as a language model read it",
         }

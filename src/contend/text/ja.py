@@ -20,6 +20,8 @@ NOT_NEGATING = (
 )
 """Phrases in which such an ending denies nothing."""
 
+NEGATIVE_PREFIXES = "不未非無"
+
 CLAUSE_ENDS = r"[、，；：]"
 
 OPPOSITES: tuple[tuple[str, str], ...] = (
@@ -251,6 +253,7 @@ WORDS = Words(
         "override": "規則を無視させる命令",
         "addressed": "AIに何を言うかを指図する文",
         "begging": "採点を求める文",
+        "disguise": "別の文字に見せかけた綴り",
         "hidden": "読み手から隠した文章",
         "model": "言語モデルの判断",
     },
