@@ -310,7 +310,7 @@ def restore(
 
 @command(playbook, "lessons:import_lessons", name="import")
 def import_(
-    dataset: DATASET, file: Annotated[Path, Argument(metavar="FILE", help="A Markdown list, or JSON.")]
+    dataset: DATASET, file: Annotated[Path, Argument(metavar="FILE", help="A Markdown list, JSON, or ACE's text.")]
 ) -> None:
     """Add the lessons of FILE. Of a lesson the content is enough; what stands there already is skipped."""
 
@@ -319,7 +319,7 @@ def import_(
 def export(
     dataset: DATASET,
     *,
-    kind: Annotated[Literal["json", "markdown"], Option("--format", help="What to write.")] = "json",
+    kind: Annotated[Literal["json", "ace", "markdown"], Option("--format", help="What to write.")] = "json",
     out: Annotated[Path | None, Option(metavar="FILE", help="Left out: the terminal.")] = None,
 ) -> None:
     """Write DATASET's playbook for another machine or tool."""

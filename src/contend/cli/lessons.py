@@ -183,7 +183,7 @@ def import_lessons(dataset: str, file: Path) -> None:
 
 
 def export_lessons(dataset: str, *, kind: Format, out: Path | None) -> None:
-    """Write the playbook as JSON or Markdown.
+    """Write the playbook as JSON, ACE's text or Markdown.
 
     Raises:
         InputError: there is no playbook.

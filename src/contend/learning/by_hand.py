@@ -21,21 +21,24 @@ from contend.models.record import Record, utc_now
 from contend.settings.files import checked
 from contend.stores.playbooks import Change, Curated, PlaybookStore
 
-Format = Literal["json", "markdown"]
+Format = Literal["json", "ace", "markdown"]
 
+_ACE = re.compile(r"\[[\w-]+\]\s*helpful=(?P<helpful>\d+)\s+harmful=(?P<harmful>\d+)\s*::\s*(?P<content>.+)")
+_LINES = {"ace": "[{0.id}] helpful={0.helpful} harmful={0.harmful} :: {0.lesson}", "markdown": "- {0.lesson}"}
 _HEADING = re.compile(r"#{1,6}\s+(.+)")
-_ITEM = re.compile(r"\s*(?:[-*+]\s+|\d{1,3}[.)]\s+|[・•]\s*)(\S.*)")
+_ITEM = re.compile(r"\s*(?:[-*+]\s+|\d{1,3}[.)]\s+|[・•]\s*)(?P<content>\S.*)")
+_FIELDS = frozenset(Bullet.model_fields)
 
 
 class BulletFile(NamedTuple):
-    """The bullets of a file, and the lines in it that are none."""
+    """The bullets of a file, and the lines and fields in it that were left out."""
 
     bullets: list[Bullet]
     left_out: list[str]
 
 
 def read_bullets(text: str, *, name: str) -> BulletFile:
-    """The bullets of a file in either format; what a bullet lacks beside its content is completed.
+    """The bullets of a file in any of the formats; what a bullet lacks beside its content is completed.
 
     Raises:
         InputError: a bullet cannot be read, or there is none; `name` is the file's.
@@ -43,40 +46,51 @@ def read_bullets(text: str, *, name: str) -> BulletFile:
     items, left_out = _items(text, name)
     bullets = [checked(Bullet, item, f"{name}: lesson {number}") for number, item in enumerate(items, start=1)]
     if not bullets:
-        raise InputError(f"{name}: holds no lessons: give a Markdown list (`- LESSON`) or JSON")
+        raise InputError(f"{name}: holds no lessons: give a Markdown list (`- LESSON`), JSON or ACE's text")
     return BulletFile(bullets, left_out)
 
 
 def playbook_text(playbook: Playbook, kind: Format) -> str:
-    """The playbook as text that `read_bullets` reads; Markdown holds what people read."""
+    """The playbook as text that `read_bullets` reads; ACE's text and Markdown hold what people read."""
     if kind == "json":
         return playbook.model_dump_json(indent=1, exclude_computed_fields=True) + "\n"
+    title = [] if kind == "ace" else [f"# Playbook {playbook.dataset}\n"]
     by_section = sorted(playbook.bullets, key=lambda bullet: bullet.section)
     parts = [
-        "\n".join([f"## {section}", *(f"- {bullet.lesson}" for bullet in bullets)]) + "\n"
+        "\n".join([f"## {section}", *map(_LINES[kind].format, bullets)]) + "\n"
         for section, bullets in groupby(by_section, key=lambda bullet: bullet.section)
     ]
-    return "\n".join([f"# Playbook {playbook.dataset}\n", *parts])
+    return "\n".join([*title, *parts])
 
 
 def _items(text: str, name: str) -> tuple[list[Any], list[str]]:
-    """What stands for a bullet each, and the lines that stand for none."""
+    """What stands for a bullet each, and what stands for none."""
     if not text.lstrip().startswith(("{", "[{", '["')):
         return _of_lines(text)
     try:
-        value = json.loads(text)
+        return _of_json(json.loads(text))
     except ValueError as error:
+        if text.lstrip().startswith("["):  # ACE's lines begin with an id in brackets
+            return _of_lines(text)
         raise InputError(f"{name}: not JSON: {error}: mend it and import again") from error
-    bullets = value.get("bullets") if isinstance(value, dict) else value
-    items = bullets if isinstance(bullets, list) else []
-    return [*map(_completed, items)], []
+
+
+def _of_json(value: Any) -> tuple[list[Any], list[str]]:  # noqa: ANN401 - whatever the file holds
+    """The bullets of our own playbook, of a bare list, or of a mapping by id as ACE's tools write it."""
+    bullets = value.get("bullets", []) if isinstance(value, dict) else value
+    items = [*bullets.values()] if isinstance(bullets, dict) else bullets if isinstance(bullets, list) else []
+    fields = {key for item in items if isinstance(item, Mapping) for key in item}
+    return [_completed(item) for item in items], sorted(fields - _FIELDS - Bullet.model_computed_fields.keys())
 
 
 def _completed(item: object) -> object:
-    values = {"content": item} if isinstance(item, str) else item
-    if not isinstance(values, dict):
-        return values
-    return {"section": GENERAL, "searchable_text": values.get("content"), "status": "active", **values}
+    if isinstance(item, str):
+        return {"content": item}
+    if not isinstance(item, Mapping):
+        return item
+    values = {key: value for key, value in item.items() if key in _FIELDS and value is not None}
+    defaults = {"section": GENERAL, "searchable_text": item.get("content"), "status": "active"}
+    return values if "id" not in values else {**defaults, **values}
 
 
 def _of_lines(text: str) -> tuple[list[Any], list[str]]:
@@ -86,15 +100,15 @@ def _of_lines(text: str) -> tuple[list[Any], list[str]]:
     for line in text.splitlines():
         if heading := _HEADING.match(line):
             section = heading[1].strip()[:64]
-        elif match := _ITEM.match(line):
-            items.append({"content": match[1], "section": section})
+        elif match := _ACE.match(line.strip()) or _ITEM.match(line):
+            items.append({**match.groupdict(), "section": section})
         elif line.strip():
             left_out.append(line.strip())
     return items, left_out
 
 
 class ImportResult(Record):
-    """What an import did. `left_out`: lines that are no lesson."""
+    """What an import did. `left_out`: lines and fields that are no lesson."""
 
     result: CurationResult
     left_out: list[str]
