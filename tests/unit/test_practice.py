@@ -21,30 +21,40 @@ _LESSON = "When a growth rate is asked, divide the change by the first value."
 
 
 @pytest.mark.parametrize(
-    ("answer", "label", "form", "right"),
+    ("answer", "label", "form", "right", "kind"),
     [
-        ("0.25", "0.25", "number", True),
-        ("1,250", "1250.0", "number", True),
-        ("8.333", "8.33", "number", True),
-        ("8.35", "8.33", "number", False),
-        ("-5", "5.0", "number", False),
-        ("25", "0.25", "number", False),
-        ("about four", "4", "number", False),
-        ("(1200 - 300) / 450", "2.0", "expression", True),
-        ("(300 - 1200) / 450", "2.0", "expression", False),
-        ("(2.25 / 15) * 100 = 15.00", "15.0", "expression", True),
-        ("EBIT / Interest = 300,000 / 50,000 = 6.00", "6.0", "expression", True),
-        ("Income = Sales - Costs", "6.0", "expression", False),
-        ("(7% - 1.5%) / 8%", "0.69", "expression", True),
-        ("__import__('os').system('true')", "2.0", "expression", False),
-        ("B)", "b", "text", True),
-        ("C", "b", "text", False),
-        ("  North Pier. ", "north pier", "text", True),
-        ("pier north", "north pier", "text", False),
+        ("0.25", "0.25", "number", True, None),
+        ("1,250", "1250.0", "number", True, None),
+        ("8.333", "8.33", "number", True, None),
+        ("8.35", "8.33", "number", False, "other"),
+        ("-5", "5.0", "number", False, "sign"),
+        ("25", "0.25", "number", False, "unit"),
+        ("4", "0.25", "number", False, "ratio"),
+        ("about four", "4", "number", False, "unreadable"),
+        ("(1200 - 300) / 450", "2.0", "expression", True, None),
+        ("(300 - 1200) / 450", "2.0", "expression", False, "sign"),
+        ("(2.25 / 15) * 100 = 15.00", "15.0", "expression", True, None),
+        ("EBIT / Interest = 300,000 / 50,000 = 6.00", "6.0", "expression", True, None),
+        ("Income = Sales - Costs", "6.0", "expression", False, "unreadable"),
+        ("(7% - 1.5%) / 8%", "0.69", "expression", True, None),
+        ("__import__('os').system('true')", "2.0", "expression", False, "unreadable"),
+        ("B)", "b", "choice", True, None),
+        ("C", "b", "choice", False, "other"),
+        ('{"b": 1, "a": [2]}', '{"a": [2], "b": 1}', "json", True, None),
+        ("[2, 1]", "[1, 2]", "json", False, "order"),
+        ("not json", "[1]", "json", False, "unreadable"),
+        ("  North Pier. ", "north pier", "text", True, None),
+        ("pier north", "north pier", "text", False, "order"),
     ],
 )
-def test_an_answer_is_checked_by_code(answer: str, label: str, form: AnswerForm, right: bool) -> None:
-    assert check(answer, label, form).right == right
+def test_an_answer_is_checked_by_code_and_its_error_typed(
+    answer: str,
+    label: str,
+    form: AnswerForm,
+    right: bool,
+    kind: str | None,
+) -> None:
+    assert check(answer, label, form)[:2] == (right, kind)
 
 
 @pytest.mark.parametrize(("gained", "lost", "p"), [(0, 0, 1.0), (5, 0, 0.0625), (8, 2, 0.1094), (3, 3, 1.0)])

@@ -139,7 +139,7 @@ OUT = Annotated[
     Option("--out", metavar="DIR", help="Folder of the report's files. Default: contend-results/ and the question."),
 ]
 FORM = Annotated[
-    Literal["number", "expression", "text"],
+    Literal["number", "expression", "choice", "json", "text"],
     Option("--format", help="What an answer is; an expression is computed by code."),
 ]
 LIMIT = Annotated[int | None, Option(min=1, metavar="N", help="At most so many questions.")]

@@ -1,4 +1,4 @@
-"""Questions with labels: reading them, and whether an answer is right. All by code."""
+"""Questions with labels: reading them, whether an answer is right, and what kind of error it is. All by code."""
 
 import json
 from contextlib import suppress
@@ -16,10 +16,13 @@ from contend.models.record import Record, Text
 from contend.settings.files import first_fault
 from contend.text import normalized
 
-AnswerForm = Literal["number", "expression", "text"]
+AnswerForm = Literal["number", "expression", "choice", "json", "text"]
+ErrorKind = Literal["unreadable", "sign", "unit", "ratio", "order", "other"]
 
 _DECIMALS = 2
 """A number is right to so many decimals, or to as many as its label has."""
+_NEAR = Decimal("0.005")
+"""Two numbers are in a ratio where they are within so much of it."""
 _MOST_QUESTIONS = 20_000
 
 
@@ -43,9 +46,10 @@ class LabelledQuestion(Record):
 
 
 class Check(NamedTuple):
-    """Whether an answer is right; what code computed of a wrong one, where it is an expression."""
+    """Whether an answer is right, the kind of error where it is not, and what code computed."""
 
     right: bool
+    kind: ErrorKind | None = None
     value: Decimal | None = None
 
 
@@ -76,24 +80,30 @@ def _question(line: str, where: str) -> LabelledQuestion:
 
 
 def check(answer: str, label: str, form: AnswerForm) -> Check:
-    """Whether an answer is right.
+    """Whether an answer is right."""
+    match form:
+        case "number" | "expression":
+            return _check_number(answer, label, form)
+        case "json":
+            return _check_json(answer, label)
+    own, right = _folded(answer), _folded(label)
+    if own == right or (form == "choice" and own.rstrip(".):") == right.rstrip(".):")):
+        return Check(right=True)
+    return Check(right=False, kind="order" if sorted(own.split()) == sorted(right.split()) else "other")
 
-    Raises:
-        InputError: a number is asked for, and the label is none.
-    """
-    if form == "text":
-        return Check(_folded(answer) == _folded(label))
+
+def _check_number(answer: str, label: str, form: AnswerForm) -> Check:
     right = _number(label)
     if right is None:
         raise InputError(f"label {label[:80]!r} is no number: choose another --format")
     value = _computed(answer) if form == "expression" else _number(answer)
     if value is None:
-        return Check(right=False)
+        return Check(right=False, kind="unreadable")
     exponent = right.as_tuple().exponent
     decimals = max(_DECIMALS, -exponent if isinstance(exponent, int) else 0)
     if abs(value - right) <= Decimal("0.5").scaleb(-decimals) * Decimal("1.01"):
         return Check(right=True)
-    return Check(right=False, value=value if form == "expression" else None)
+    return Check(right=False, kind=_kind(value, right), value=value if form == "expression" else None)
 
 
 def _computed(answer: str) -> Decimal | None:
@@ -102,6 +112,37 @@ def _computed(answer: str) -> Decimal | None:
         with suppress(CalculationError):
             return calculate(side)
     return None
+
+
+def _kind(value: Decimal, right: Decimal) -> ErrorKind:
+    if not value or not right:
+        return "other"
+    if _is_near(-value, right):
+        return "sign"
+    if any(_is_near(abs(value).scaleb(power), abs(right)) for power in (-9, -6, -3, -2, -1, 1, 2, 3, 6, 9)):
+        return "unit"
+    if _is_near(1 / value, right) or _is_near(value - 1, right) or _is_near(value + 1, right):
+        return "ratio"
+    return "other"
+
+
+def _is_near(value: Decimal, right: Decimal) -> bool:
+    return abs(value - right) <= _NEAR * abs(right)
+
+
+def _check_json(answer: str, label: str) -> Check:
+    try:
+        right = json.loads(label)
+    except ValueError as error:
+        raise InputError(f"label {label[:80]!r} is no JSON: choose another --format") from error
+    try:
+        own = json.loads(answer)
+    except ValueError:
+        return Check(right=False, kind="unreadable")
+    if own == right:
+        return Check(right=True)
+    is_order = isinstance(own, list) and isinstance(right, list) and sorted(map(str, own)) == sorted(map(str, right))
+    return Check(right=False, kind="order" if is_order else "other")
 
 
 def _number(text: str) -> Decimal | None:
@@ -114,7 +155,7 @@ def _number(text: str) -> Decimal | None:
 
 
 def _folded(text: str) -> str:
-    return " ".join(normalized(text).casefold().split()).strip(" .:()")
+    return " ".join(normalized(text).casefold().split()).strip(" .")
 
 
 def mcnemar(only_first: int, only_second: int) -> float:

@@ -289,6 +289,7 @@ def _error(answer: AnsweredQuestion) -> WrongAnswer:
         # Beside what was expected, the result tells most: a missing "million", a percentage for a ratio.
         answer=answer.answer if value is None else f"{answer.answer} = {value:.6g}",
         expected=answer.question.answer,
+        kind=answer.check.kind or "other",
         reasoning=answer.reasoning,
     )
 

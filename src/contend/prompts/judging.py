@@ -241,7 +241,7 @@ class SameLessonsPrompt(PromptValues, prompt="lessons/same"):
 
 
 class AnswerPrompt(PromptValues, prompt="answers/question"):
-    """A question with an answer that code checks; `form`: number, expression or text."""
+    """A question with an answer that code checks; `form`: number, expression, choice, json or text."""
 
     question: Question
     lessons: list[_Lesson] = []
@@ -249,11 +249,12 @@ class AnswerPrompt(PromptValues, prompt="answers/question"):
 
 
 class WrongAnswer(PromptPart):
-    """A question answered wrongly."""
+    """A question answered wrongly, and the kind of error that code tells."""
 
     question: Question
     answer: Annotated[str, outside("answer")]
     expected: Annotated[str, outside("expected")]
+    kind: str
     reasoning: Annotated[str, outside("reasoning")] = ""
 
 
