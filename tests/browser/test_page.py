@@ -94,9 +94,7 @@ def test_where_the_writer_says_that_readers_want_names_a_citation_shows_its_file
     page: Page, endpoint: Vendors
 ) -> None:
     def with_names(reply: str) -> str:
-        named = reply.replace('"sources_by_name": false', '"sources_by_name": true').replace(
-            '"heading": "', '"heading": "1. '
-        )
+        named = reply.replace('"sources_by_name": false', '"sources_by_name": true')
         return re.sub(r'"sources": \[\d+\]', '"sources": [1, 2, 3, 4]', named, count=1)
 
     for prompt in ("research/write", "research/merge"):
