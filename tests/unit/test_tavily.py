@@ -220,7 +220,7 @@ async def test_with_a_key_and_a_connection_the_source_is_on(tavily: Replay) -> N
 
 
 async def test_with_a_key_and_no_connection_the_source_is_off() -> None:
-    assert await TavilySource(KEY, "http://127.0.0.1:9").check() == "no connection to 127.0.0.1 (ConnectError)"
+    assert await TavilySource(KEY, "http://127.0.0.1:9").check() == "no connection to 127.0.0.1 (Connection refused)"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """Calls to services that others run: connections, retries, a queue for one call at a time, answers that are shared."""
 
 import asyncio
+import contextlib
+import os
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable
 from concurrent.futures import CancelledError, ThreadPoolExecutor
@@ -9,6 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from threading import Event
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
 
 import tenacity
@@ -25,6 +29,37 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _MOST_ATTEMPTS = 3
 _CHECK_SECONDS = 3.0
+
+
+async def why_unreachable(url: str, *, seconds: float = _CHECK_SECONDS) -> str | None:
+    """None if a connection to the address (or to the proxy in front of it) opens, else why not.
+
+    Nothing is asked of the service: arXiv counts each request.
+    """
+    server = urlsplit(_proxy_for(url) or url)
+    port = server.port or (443 if server.scheme == "https" else 80)
+    try:
+        async with asyncio.timeout(seconds):
+            _, writer = await asyncio.open_connection(server.hostname, port)
+    except TimeoutError:
+        return f"no answer from {server.hostname} within {seconds:g} s"
+    except OSError as error:
+        return f"no connection to {server.hostname} ({_reason(error)})"
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+    return None
+
+
+def _proxy_for(url: str) -> str | None:
+    proxy = None if proxy_bypass(host_of(url)) else getproxies().get(urlsplit(url).scheme)
+    return proxy if proxy is None or "//" in proxy else f"http://{proxy}"
+
+
+def _reason(error: OSError) -> str:
+    if error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)
+    return error.strerror or "unreachable"
 
 
 @cache
@@ -67,16 +102,6 @@ async def http_client(address: str, seconds: float, **options: Any) -> "AsyncIte
         raise SourceError(f"{host} gave an unusable answer ({type(error).__name__})") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise TransientError(f"no connection to {host} ({type(error).__name__})") from None
-
-
-async def why_unreachable(address: str) -> str | None:
-    """None if the service answers within 3 seconds, whatever it says, else why not."""
-    try:
-        async with http_client(address, _CHECK_SECONDS) as http:
-            await http.head(address)
-    except SourceError as error:
-        return str(error)
-    return None
 
 
 def refuse_if_busy(service: str, response: "httpx.Response") -> None:
