@@ -8,13 +8,21 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache, partial
+from importlib import import_module
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeVar
 
 from contend.errors import SourceError
 from contend.models.research import Found
 from contend.settings import service_address
-from contend.sources.calls import Queue, TransientError, http_client, refuse_if_busy, why_unreachable
+from contend.sources.calls import (
+    Queue,
+    TransientError,
+    certificates,
+    http_client,
+    refuse_if_busy,
+    why_unreachable,
+)
 from contend.sources.source import AskedSource, as_found
 from contend.text import clean, host_of, shorten
 
@@ -72,12 +80,15 @@ class ArxivSource(AskedSource):
         return f"{self._base_url}/pdf/{paper[1]}" if paper else None
 
     async def _ask(self, terms: str, limit: int) -> list[Found]:
+        # Both are slow to load, and no part of the deadline.
+        await asyncio.to_thread(import_module, "arxiv")
+        await asyncio.to_thread(certificates)
         papers = await self._queue.call(partial(self._papers, terms, limit))
         return self._usable([_as_found(paper, 1 - place / limit) for place, paper in enumerate(papers)])
 
     def _papers(self, terms: str, limit: int, seconds: float) -> "list[arxiv.Result]":
         """Most relevant first. A page that comes short is followed by another, an interval later."""
-        import arxiv  # noqa: PLC0415 - heavy; loaded off the event loop
+        import arxiv  # noqa: PLC0415 - heavy, and loaded by now
 
         # Second attempts are the queue's business.
         client = arxiv.Client(page_size=limit, delay_seconds=self._interval, num_retries=0)
