@@ -329,7 +329,7 @@ async def test_a_server_that_hangs_is_left_at_the_deadline(arxiv: Replay, slowne
 
 async def test_those_who_wait_behind_a_lasting_failure_share_it(arxiv: Replay) -> None:
     arxiv.answer = lambda _: Answer(hang=True)
-    asked = source(arxiv, deadline=0.5)
+    asked = source(arxiv, deadline=2)
 
     failures = await asyncio.gather(*(failure(asked, f"bridge {number}") for number in range(6)))
 
