@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
@@ -107,7 +107,18 @@ def input_options(options: RunOptions | None) -> dict[str, Any]:
     return (options or RunOptions()).model_dump(mode="json", exclude_none=True)
 
 
-class TeamOutcome(Record):
+class _InState(Record):
+    """A part of the state. In states of an earlier release it says what calls cost, too: the record has that."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_costs(cls, values: object) -> object:
+        if not isinstance(values, dict):
+            return values
+        return {name: value for name, value in values.items() if name not in {"spent", "usage", "calls"}}
+
+
+class TeamOutcome(_InState):
     """One team at its end: status, finished rounds, and why it stopped."""
 
     team: TeamConfig
@@ -148,7 +159,7 @@ class TeamOutcome(Record):
         return sum(each.seconds for each in self.rounds)
 
 
-class Comparison(Record):
+class Comparison(_InState):
     """What a judge chose between two teams' submissions, shown in this order.
 
     `failure` says why it chose nothing, `limit` names the budget that refused the call.
@@ -165,7 +176,7 @@ class Comparison(Record):
         return {"first": self.first, "second": self.second}.get(self.choice)
 
 
-class Editing(Record):
+class Editing(_InState):
     """What came of the editor."""
 
     document: str | None = None
