@@ -19,6 +19,7 @@ from contend.models.research import (
 )
 from contend.prompts.research import PartLength
 from contend.stores.documents import text_id
+from contend.text import WORDS, detect_language
 
 PARTS = {"summary": "Summary", "finding": "Findings", "limit": "Limits"}
 """The parts of a draft that are no sections, by what begins the places of their statements."""
@@ -70,20 +71,25 @@ def length_of(draft: Draft) -> DraftLength:
     def statements(sign: str, part: Sequence[CitedSentence]) -> list[str]:
         return [word for each in part for word in (sign, each.text, *_mark_words(each.passages, draft))]
 
+    named = WORDS[detect_language(" ".join(each.text for each in draft.summary))].headings
+    own, numbered = draft.own_headings, bool(draft.findings[1:]) or not draft.own_headings
     texts = {
-        "title": ["#", draft.title, *(["##", draft.opening_heading] if draft.opening_heading else [])],
-        "summary": statements("", draft.summary),
-        "findings": statements("1." if draft.findings[1:] else "", draft.findings),
+        "title": ["#", draft.title, *_heading_words("" if own else named.analysis)],
+        "summary": [*_heading_words(draft.opening_heading if own else named.summary), *statements("", draft.summary)],
+        "findings": [
+            *_heading_words("" if own else named.findings),
+            *statements("1." if numbered else "", draft.findings),
+        ],
     }
     for number, section in enumerate(draft.sections, start=1):
-        blocks = texts[f"section {number}"] = ["##", section.heading]
+        blocks = texts[f"section {number}"] = _heading_words(section.heading)
         for block in section.blocks:
             if isinstance(block, Table):
                 blocks += _words_of(block, draft)
             else:
                 blocks += statements("-" if isinstance(block, ItemList) else "", block.statements())
     if draft.limits:
-        texts["limits"] = statements("", draft.limits)
+        texts["limits"] = [*_heading_words(named.limits), *statements("", draft.limits)]
     by_part = [(name, " ".join(of_part).split()) for name, of_part in texts.items()]
     parts = [PartLength(name=name, words=len(each), characters=sum(map(len, each))) for name, each in by_part]
     return {
@@ -91,6 +97,10 @@ def length_of(draft: Draft) -> DraftLength:
         "draft_characters": sum(part.characters for part in parts),
         "draft_parts": parts,
     }
+
+
+def _heading_words(heading: str) -> list[str]:
+    return ["##", heading] if heading else []
 
 
 def _words_of(table: Table, draft: Draft) -> Iterator[str]:
