@@ -1,5 +1,6 @@
 """Structured drafts: from a writer's reply, as prompts show them, revised, and whole in the report."""
 
+import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -152,23 +153,67 @@ def test_cells_that_are_their_text_alone_read_as_cells_without_passages_in_repli
     assert draft().rows()["1.2.1"] == TableRow(cells=[TableCell(text="West"), TableCell(text="0.2")], passages=["p1"])
 
 
-@pytest.mark.parametrize("by_name", [False, True])
-def test_the_length_of_a_draft_is_that_of_its_markdown_as_it_is_printed(*, by_name: bool) -> None:
-    form = {"own_headings": True, "opening_heading": "1. What to do", "sources_by_name": by_name, "limits": []}
-    made = draft(findings=[*REPLY["findings"] * 2, said("Thus.")]).model_copy(update=form)
+def printed(made: Draft) -> str:
+    """The Markdown up to the references and the words on the run."""
     urls = {passage.id: f"file:///docs/{passage.id}.md" for passage in PASSAGES}
     passages = [passage.model_copy(update={"url": urls[passage.id]}) for passage in PASSAGES]
     results = [SearchResult(title="A", summary="A.", source="local", url=url) for url in urls.values()]
     report = build_report(made, passages, results, theme="Why?", language="en")
-    printed = published_markdown(report, "## About this run", "en", [Path("/docs")]).partition("## About this run")[0]
+    markdown = published_markdown(report, "## About this run", "en", [Path("/docs")])
+    return re.split("## (?:About this run|References)", markdown, maxsplit=1)[0]
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_the_length_of_a_draft_is_that_of_its_markdown_as_it_is_printed(*, by_name: bool) -> None:
+    form = {"own_headings": True, "opening_heading": "1. What to do", "sources_by_name": by_name, "limits": []}
+    made = draft(findings=[*REPLY["findings"] * 2, said("Thus.")]).model_copy(update=form)
 
     length = length_of(made)
 
-    assert length["draft_words"] == len(printed.split())
+    assert length["draft_words"] == len(printed(made).split())
     assert length_of(made.model_copy(update={"title": ""}))["draft_characters"] == length["draft_characters"] - 14
     parts = {part.name: part.words for part in length["draft_parts"]}
-    assert parts["section 2"] == len(printed.partition("## Costs")[2].split()) + 2
+    assert parts["section 2"] == len(printed(made).partition("## Costs")[2].split()) + 2
     assert sum(parts.values()) == length["draft_words"]
+
+
+WORDS_OF_A_LINE = st.lists(st.text("abXZ09", min_size=1, max_size=3), min_size=1, max_size=3).map(" ".join)
+LINES = st.builds(str.__add__, WORDS_OF_A_LINE, st.sampled_from(["", ".", "?", '."', ": x"]))
+IDS = st.lists(st.sampled_from([passage.id for passage in PASSAGES]), unique=True)
+STATEMENTS = st.lists(st.builds(CitedSentence, text=LINES, passages=IDS), min_size=1, max_size=3)
+
+
+def tables_of(columns: int) -> st.SearchStrategy[Table]:
+    cells = st.builds(TableCell, text=st.just("") | LINES, passages=IDS)
+    kinds = st.sampled_from(["stated", "derived", "open"])
+    rows = st.builds(TableRow, cells=st.lists(cells, min_size=columns, max_size=columns), passages=IDS, kind=kinds)
+    names = st.lists(WORDS_OF_A_LINE, min_size=columns, max_size=columns)
+    return st.builds(Table, columns=names, rows=st.lists(rows, min_size=1, max_size=3))
+
+
+BLOCKS: st.SearchStrategy[Any] = st.one_of(
+    st.builds(Paragraph, sentences=STATEMENTS),
+    st.builds(ItemList, items=STATEMENTS),
+    st.integers(1, 3).flatmap(tables_of),
+)
+SECTIONS = st.builds(Section, heading=st.just("") | WORDS_OF_A_LINE, blocks=st.lists(BLOCKS, min_size=1, max_size=2))
+
+
+@given(
+    st.builds(
+        Draft,
+        title=WORDS_OF_A_LINE,
+        summary=STATEMENTS,
+        findings=STATEMENTS,
+        sections=st.lists(SECTIONS, min_size=1, max_size=2),
+        limits=st.just([]) | STATEMENTS,
+        sources_by_name=st.booleans(),
+        own_headings=st.booleans(),
+        opening_heading=st.just("") | WORDS_OF_A_LINE,
+    )
+)
+def test_a_draft_has_as_many_words_as_its_markdown_whatever_it_has_and_however_it_is_headed(made: Draft) -> None:
+    assert length_of(made)["draft_words"] == len(printed(made).split())
 
 
 def test_what_a_rounds_revisions_declined_stays_with_the_draft_until_it_is_judged() -> None:
@@ -347,6 +392,32 @@ def test_a_total_rests_on_the_other_rows_of_its_table_without_marks_of_its_own()
     )
     kept = [{"number": 1, "section": {"heading": "Hum", "blocks": [{**TABLE, "rows": [{"keep": "1.2.1"}, total]}]}}]
     assert faults_of_revision(revision(sections=kept), draft(), 3) == ""
+
+
+def test_a_total_that_a_revision_keeps_needs_rows_that_it_rests_on() -> None:
+    total = {**row("Both", "1.1", sources=()), "kind": "derived", "basis": "0.2 + 0.9"}
+    before = draft(sections=[{"heading": "Hum", "blocks": [{**TABLE, "rows": [*TABLE["rows"], total]}]}])
+
+    def faults(*rows: dict[str, Any]) -> str:
+        change = {"number": 1, "section": {"heading": "Hum", "blocks": [{**TABLE, "rows": [*rows]}]}}
+        return faults_of_revision(revision(sections=[change]), before, 3)
+
+    assert faults({"keep": "1.1.1"}, {"keep": "1.1.3"}) == faults(row("North", "2"), {"keep": "1.1.3"}) == ""
+    assert "1.1.1: it is derived and names no passage" in faults({"keep": "1.1.3"})
+    assert "1.1.2: it is derived and names no passage" in faults({"keep": "1.1.3"}, total)
+
+
+def test_a_row_that_nothing_answers_stands_under_no_passages_of_the_others() -> None:
+    unknown = {**row("North", "not told", sources=()), "kind": "open", "basis": "north bridge hum"}
+    table = {**TABLE, "rows": [row("West", "0.2"), row("East", "0.9"), unknown]}
+
+    body = build_report(
+        draft(sections=[{"heading": "Hum", "blocks": [table]}]), PASSAGES, RESULTS, theme="Why?", language="en"
+    ).detailed_analysis
+
+    assert body.splitlines()[2:] == [
+        "| Bridge | Hertz |", "| --- | --- |", "| West [1] | 0.2 |", "| East [1] | 0.9 |", "| North | not told |",
+    ]  # fmt: skip
 
 
 def test_what_most_rows_rest_on_is_printed_once_also_above_a_total() -> None:

@@ -166,8 +166,10 @@ class Table(Record):
         return self
 
     def common_passages(self) -> list[str]:
-        """What every row that names passages rests on as a whole: printed once, behind the name of the first column."""
-        first, *others = [each[-1] for row in self.rows if any(each := row.passages_by_cell())] or [[]]
+        """What every row rests on as a whole, but for totals: printed once, behind the name of the first column."""
+        resting = [row.passages_by_cell() for row in self.rows]
+        named = [each[-1] for row, each in zip(self.rows, resting, strict=True) if row.kind != "derived" or any(each)]
+        first, *others = named or [[]]
         return first if others and all(set(each) == set(first) for each in others) else []
 
     def printed_passages(self, row: TableRow) -> list[list[str]]:

@@ -26,6 +26,7 @@ from contend.models.replies import (
 from contend.models.research import (
     Block,
     CitedSentence,
+    ClaimKind,
     Draft,
     ItemList,
     Paragraph,
@@ -41,6 +42,7 @@ from contend.text import clean, split_code
 
 _MARK = re.compile(r"\[\^?P?\d{1,3}(?:\s*[,–-]\s*P?\d{1,3})*\]")
 _MOST_FAULTS = 12
+_NO_PASSAGE = "it is {kind} and names no passage: name those it rests on, or say judgement or open"
 
 AnyBlock = ParagraphOf[Any] | ListOf[Any] | TableOf[Any]
 
@@ -144,7 +146,7 @@ def faults_of_revision(reply: RevisionReply, draft: Draft, offered: int, guard: 
     changed = [(change.number, change.section) for change in reply.sections if change.section]
     before, sections = Before.of(draft), len(draft.sections)
     lines = [
-        *_faults(reply, changed, offered=offered, guard=guard),
+        *_faults(reply, changed, offered=offered, guard=guard, before=before),
         *(fault for _, section in changed for fault in _not_kept(section, before)),
         *(f"the draft has no section {each.number}" for each in reply.sections if each.number > sections),
     ]
@@ -216,6 +218,7 @@ def _faults(
     *,
     offered: int,
     guard: PlantedFilter | None,
+    before: Before = NOTHING,
 ) -> list[str]:
     placed: list[tuple[str, StatementReply | RowReply | KeptReply, AnyBlock | None]] = [
         (f"{name} {number}", each, None)
@@ -229,8 +232,11 @@ def _faults(
     faults = [
         f"{place}: {fault}"
         for place, each, block in placed
-        if not isinstance(each, KeptReply)
-        for fault in _faults_of(each, block, offered, guard)
+        for fault in (
+            _faults_of_kept(each, block, before)
+            if isinstance(each, KeptReply)
+            else _faults_of(each, offered, guard, resting=_rests_on_rows(each.kind, block, before))
+        )
     ]
     headings = [number or "new" for number, section in sections if guard and guard.in_heading(section.heading)]
     return [*faults, *(f"section {number}: its heading repeats what a source orders" for number in headings)]
@@ -247,8 +253,9 @@ def _items(block: AnyBlock) -> Sequence[StatementReply | RowReply | KeptReply]:
 
 
 def _faults_of(
-    statement: StatementReply | RowReply, block: AnyBlock | None, offered: int, guard: PlantedFilter | None
+    statement: StatementReply | RowReply, offered: int, guard: PlantedFilter | None, *, resting: bool
 ) -> Iterator[str]:
+    """`resting`: it needs no passages of its own."""
     cells = statement.cells if isinstance(statement, RowReply) else []
     sources = _sources(statement)
     unknown = [number for number in sources if not 1 <= number <= offered]
@@ -257,10 +264,17 @@ def _faults_of(
     text = statement.text if isinstance(statement, StatementReply) else " | ".join(cell.text for cell in cells)
     if mark := _MARK.search("".join(split_code(text)[::2])):
         yield f"{mark[0]} stands in the text: name passages in `sources` only"
-    if statement.kind in {"stated", "derived"} and not sources and not _follows_from_rows(statement, block):
-        yield f"it is {statement.kind} and names no passage: name those it rests on, or say judgement or open"
+    if statement.kind in {"stated", "derived"} and not sources and not resting:
+        yield _NO_PASSAGE.format(kind=statement.kind)
     if guard and (fault := guard.fault(text, sources)):
         yield fault
+
+
+def _faults_of_kept(kept: KeptReply, block: AnyBlock | None, before: Before) -> Iterator[str]:
+    """A total that is kept rests on rows that may have gone."""
+    row = before.rows.get(kept.keep)
+    if row and row.kind == "derived" and not _names_passages(row) and not _rests_on_rows(row.kind, block, before):
+        yield _NO_PASSAGE.format(kind=row.kind)
 
 
 def _sources(statement: StatementReply | RowReply) -> list[int]:
@@ -269,10 +283,17 @@ def _sources(statement: StatementReply | RowReply) -> list[int]:
     return list(dict.fromkeys([*(number for cell in cells for number in cell.sources), *statement.sources]))
 
 
-def _follows_from_rows(statement: StatementReply | RowReply, block: AnyBlock | None) -> bool:
-    """Whether it is a row such as a total, in a table with rows that name sources; those that are kept do."""
-    rows = block.rows if isinstance(block, TableOf) else []
-    return statement.kind == "derived" and any(isinstance(row, KeptReply) or _sources(row) for row in rows)
+def _rests_on_rows(kind: ClaimKind, block: AnyBlock | None, before: Before) -> bool:
+    """Whether what is of this kind may be a total of the rows of its table: some of them name passages."""
+    rows = block.rows if isinstance(block, TableOf) and kind == "derived" else []
+    kept = [before.rows.get(row.keep) for row in rows if isinstance(row, KeptReply)]
+    return any(row and _names_passages(row) for row in kept) or any(
+        _sources(row) for row in rows if not isinstance(row, KeptReply)
+    )
+
+
+def _names_passages(row: TableRow) -> bool:
+    return any(row.passages_by_cell())
 
 
 def _joined(faults: Sequence[str]) -> str:
