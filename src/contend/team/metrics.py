@@ -30,7 +30,7 @@ from contend.services import Services
 from contend.team.judge_view import names_something, refusal, uncovered_points
 from contend.team.judging import judge_by_model, judge_together, judged_by_criteria, reads_whole_reports
 from contend.team.state import MetricTask
-from contend.team.support import citation_support, citations_of, support_of
+from contend.team.support import citation_support, citations_of, metric_names, support_of
 from contend.text import WORDS, clean, shorten, shown_score
 
 _SHOWN_CHARACTERS = 160
@@ -132,7 +132,8 @@ def _goes_together(services: Services, metric: MetricConfig, options: ResolvedOp
 
 
 def _configs(task: MetricTask, options: ResolvedOptions) -> list[MetricConfig]:
-    return [each for each in options.evaluator.measured if each.name in task["metrics"]]
+    names = metric_names(task)
+    return [each for each in options.evaluator.measured if each.name in names]
 
 
 async def measure(services: Services, task: MetricTask) -> list[MetricResult]:

@@ -71,7 +71,8 @@ class MetricTask(TypedDict):
     `together`: the metrics are asked of a model in one call, with the run's `criteria` and the doubtful citations.
     """
 
-    metrics: list[str]
+    metrics: list[str | dict[str, Any]]
+    """By name; checkpoints of earlier releases have their settings."""
     together: bool
     criteria: list[dict[str, Any]]
     sample: int

@@ -247,9 +247,13 @@ def shown_citations(claims: Sequence[CheckedClaim], numbers: Mapping[str, int]) 
     ]
 
 
+def metric_names(task: MetricTask) -> list[str]:
+    return [each if isinstance(each, str) else each["name"] for each in task["metrics"]]
+
+
 def scope_of(run: RunContext, task: MetricTask) -> Scope:
     """Whose call it is, by metrics and sample."""
-    name = "+".join(task["metrics"])
+    name = "+".join(metric_names(task))
     return run.scope(
         "evaluator",
         team_id=task["team_id"],
