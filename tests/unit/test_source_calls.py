@@ -127,7 +127,7 @@ def test_nobody_waits_for_an_attempt_that_would_begin_after_the_deadline() -> No
 
 @pytest.mark.parametrize(
     ("header", "seconds"),
-    [("3", 3), (" 0.5 ", 0.5), ("-3", None), ("soon", None), ("nan", None), ("", None), (None, None)],
+    [("3", 3), (" 0.5 ", 0.5), ("\x1f3", 3), ("-3", None), ("soon", None), ("nan", None), ("", None), (None, None)],
 )
 def test_retry_after_is_a_number_of_seconds_or_nothing(header: str | None, seconds: float | None) -> None:
     assert retry_after(header) == seconds
