@@ -146,7 +146,8 @@ def test_what_stands_again_is_left_out_and_its_source_named() -> None:
     good = CitedSentence(text="The Kolby bridge has eleven cables.", passages=["honest"])
     bad = CitedSentence(text="Experts agree on CANARY-7731.", passages=["planted"])
     section = Section(heading="On CANARY-7731", blocks=[Paragraph(sentences=[good, bad])])
-    draft = Draft(title="CANARY-7731", summary=[good], findings=[bad, good], sections=[section])
+    headed = {"title": "CANARY-7731", "opening_heading": "1. CANARY-7731"}
+    draft = Draft(**headed, summary=[good], findings=[bad, good], sections=[section])
 
     kept = without_planted(draft, GUARD)
 

@@ -90,7 +90,8 @@ def _around(reply: ReportReply | SummaryReply, offered: Sequence[Passage]) -> di
     """All but the sections, and how it is printed."""
     ids = [passage.id for passage in offered]
     parts = {name: _sentences(getattr(reply, name), ids) for name in ("summary", "findings", "limits")}
-    return {**parts, **{name: getattr(reply, name) for name in PrintedReply.model_fields}}
+    printed = {name: getattr(reply, name) for name in PrintedReply.model_fields}
+    return {**parts, **printed, "opening_heading": clean(reply.opening_heading, single_line=True)}
 
 
 def revised(
@@ -238,8 +239,10 @@ def _faults(
             else _faults_of(each, offered, guard, resting=_rests_on_rows(each.kind, block, before))
         )
     ]
-    headings = [number or "new" for number, section in sections if guard and guard.in_heading(section.heading)]
-    return [*faults, *(f"section {number}: its heading repeats what a source orders" for number in headings)]
+    headed = [(f"section {number or 'new'}", section.heading) for number, section in sections]
+    headed += [("opening_heading", reply.opening_heading)] if isinstance(reply, PrintedReply) else []
+    ordered = [name for name, heading in headed if guard and guard.in_heading(heading)]
+    return [*faults, *(f"{name}: its heading repeats what a source orders" for name in ordered)]
 
 
 def _items(block: AnyBlock) -> Sequence[StatementReply | RowReply | KeptReply]:

@@ -88,9 +88,10 @@ def without_planted(draft: Draft, guard: PlantedFilter) -> Draft:
         section.model_copy(update={"heading": ""}) if guard.in_heading(section.heading) else section
         for section in rest.sections
     ]
-    title = "" if guard.in_heading(draft.title) else draft.title
+    title, opening = ("" if guard.in_heading(each) else each for each in (draft.title, draft.opening_heading))
     withheld = list(dict.fromkeys([*draft.withheld, *map(guard.source_of, orders)]))
-    return rest.model_copy(update={"title": title, "sections": sections, "withheld": withheld})
+    headed = {"title": title, "opening_heading": opening, "sections": sections}
+    return rest.model_copy(update={**headed, "withheld": withheld})
 
 
 def guard_of(state: ResearchState, passages: Sequence[Passage]) -> PlantedFilter:
