@@ -3,7 +3,8 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
 
@@ -90,6 +91,10 @@ class _Corpus:
         self.terms = [frozenset(terms(text)) for text in self.texts]
         self._counts = Counter(term for each in self.terms for term in each)
 
+    @cached_property
+    def index(self) -> HybridIndex:
+        return HybridIndex(self.texts)
+
     def weights(self, part: str) -> dict[str, float]:
         """How much of the part each of its terms is: rare words most."""
         return {term: math.log(1 + len(self.units) / max(1, self._counts[term])) for term in content_terms(part)}
@@ -122,33 +127,34 @@ def _answer(part: str, corpus: _Corpus) -> QuotedAnswer:
     weights = corpus.weights(part)
     if not corpus.units or not weights:
         return QuotedAnswer(part, [], [])
-    matches = [frozenset(weights.keys() & each) for each in corpus.terms]
+    total = math.fsum(weights.values())
+    matches = {place: words for place, each in enumerate(corpus.terms) if (words := each & weights.keys())}
 
     def coverage(words: frozenset[str]) -> float:
-        return sum(weight for term, weight in weights.items() if term in words) / sum(weights.values())
+        return math.fsum(weights[term] for term in words) / total
 
     def quotes(places: Iterable[int]) -> list[Quote]:
         shown = corpus.with_lists(places, weights)
-        return [Quote(corpus.units[place], matches[place]) for place in shown]
+        return [Quote(corpus.units[place], matches.get(place, frozenset())) for place in shown]
 
-    best = max(map(coverage, matches))
+    best = max(map(coverage, matches.values()), default=0.0)
     if best < CALIBRATION.threshold:
-        nearest = HybridIndex(corpus.texts).search(part, MOST_NEAREST)
-        return QuotedAnswer(part, [], quotes(hit.index for hit in nearest))
-    as_good = [place for place, words in enumerate(matches) if coverage(words) == best]
+        return QuotedAnswer(part, [], quotes(hit.index for hit in corpus.index.search(part, MOST_NEAREST)))
+    as_good = [place for place, words in matches.items() if coverage(words) == best]
     return QuotedAnswer(part, quotes([*dict.fromkeys([*_complete(matches, coverage), *as_good])][:MOST_QUOTES]), [])
 
 
-def _complete(matches: Sequence[frozenset[str]], coverage: Callable[[frozenset[str]], float]) -> list[int]:
+def _complete(matches: Mapping[int, frozenset[str]], coverage: Callable[[frozenset[str]], float]) -> list[int]:
     """The best unit, and those that say much of what is asked about and is in none before them."""
     chosen: list[int] = []
     covered: frozenset[str] = frozenset()
     while len(chosen) < MOST_QUOTES:
-        gains = [coverage(words - covered) for words in matches]
-        if max(gains) < _GAIN:
+        gains = {place: coverage(words - covered) for place, words in matches.items()}
+        best = max(gains, key=gains.__getitem__)
+        if gains[best] < _GAIN:
             break
-        chosen.append(gains.index(max(gains)))
-        covered |= matches[chosen[-1]]
+        chosen.append(best)
+        covered |= matches[best]
     return chosen
 
 
