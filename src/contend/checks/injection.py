@@ -163,6 +163,8 @@ CALIBRATION = Calibration(threshold=2, data="tests/data/injection, odd lines", c
 """`threshold`: how many kinds of cues, or words in disguise, have to stand in one sentence, for most signals."""
 
 _OTHER_SCRIPT = re.compile(r"[\u0400-\u04ff\u0590-\u06ff\u0900-\u0dff\u0e00-\u0fff\u3400-\u9fff\uac00-\ud7af]")
+# Of English far more words are ordinary; other languages have words that look so: "in", "was", "on".
+_LEAST_ORDINARY = 0.08
 _LEAST_WORDS, _LEAST_LETTERS = 6, 8
 """Fewer may be names. Of the 205 innocent lines of tests/data/injection, 12 words bring 8 fewer before a model, and 16
 letters 3 fewer; no attack there is known by its language alone."""
@@ -176,7 +178,8 @@ def _is_foreign(text: str) -> bool:
     if len(_OTHER_SCRIPT.findall(bare)) >= _LEAST_LETTERS:
         return True
     words = re.findall(r"(?<![\w./:=<>_-])[^\W\d_]+(?=[\s,;.!?]|\Z)", bare.lower())
-    return len(words) >= _LEAST_WORDS and en.STOP_WORDS.isdisjoint(words)
+    ordinary = sum(word in en.STOP_WORDS for word in words)
+    return len(words) >= _LEAST_WORDS and ordinary < _LEAST_ORDINARY * len(words)
 
 
 BY_MODEL = "model"
