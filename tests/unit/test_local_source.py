@@ -207,6 +207,12 @@ def test_a_few_japanese_characters_among_letters_and_figures_are_japanese(text: 
     assert decode(text.encode(encoding)) == text
 
 
+@pytest.mark.parametrize("mark", [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"])
+def test_bytes_that_only_begin_like_text_are_refused(mark: bytes) -> None:
+    with pytest.raises(Unreadable, match="binary"):
+        decode(mark + b"\x00\x00\x01\x00" * 50)
+
+
 def test_a_long_text_takes_little_more_memory_to_be_told_than_it_has() -> None:
     content = ("The bridge hums. " * 60_000 + "Café").encode("cp1252")
 

@@ -124,7 +124,7 @@ def _kana(text: str) -> int:
 
 def _required(content: bytes, encoding: str) -> str:
     text = _decoded(content, encoding)
-    if text is None:
+    if text is None or "\x00" in text:
         raise Unreadable(f"broken or binary: it looks like {encoding} and is not")
     return text
 
