@@ -247,6 +247,8 @@ def test_a_server_takes_no_other_port_than_the_one_it_tells(terminal: Terminal) 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         refused(terminal, terminal("serve", "--port", str(port)), f"--port {port}", "name another port")
+        exposed = terminal("serve", "--expose", "--host", "0.0.0.0", "--port", str(port))  # noqa: S104 - it is refused
+        refused(terminal, exposed, "--expose: set CONTEND_SERVER_TOKEN")  # before anything listens
 
 
 def test_hostile_words_cannot_steer_the_terminal_through_an_error(terminal: Terminal, documents: Path) -> None:

@@ -45,7 +45,6 @@ def serve_graphs(host: str, port: int, *, expose: bool) -> NoReturn:
         )
     if not has_serve_extra():
         raise InputError(f"{tr('the extra `serve` is not installed')}: pip install 'contend[serve]'")
-    _check_free(host, port)
     settings = COMMAND.settings()
     if expose and settings.server_token is None:
         raise input_error(
@@ -54,6 +53,7 @@ def serve_graphs(host: str, port: int, *, expose: bool) -> NoReturn:
         )
     folder = settings.folder
     load_config(folder)
+    _check_free(host, port)
     config = folder / ".langgraph_api" / "contend.json"
     write_file(config, _absolute(resource("langgraph.json")))
     ui.note(
