@@ -419,30 +419,29 @@ def test_a_total_that_a_revision_keeps_needs_rows_that_it_rests_on() -> None:
     assert "1.1.2: it is derived and names no passage" in faults({"keep": "1.1.3"}, total)
 
 
-def test_a_row_that_nothing_answers_stands_under_no_passages_of_the_others() -> None:
-    unknown = {**row("North", "not told", sources=()), "kind": "open", "basis": "north bridge hum"}
-    table = {**TABLE, "rows": [row("West", "0.2"), row("East", "0.9"), unknown]}
+@pytest.mark.parametrize(
+    ("last", "column", "mark"),
+    [
+        (row("North", "not told", sources=()) | {"kind": "open", "basis": "north bridge hum"}, "Bridge", " [1]"),
+        (row("Both", "1.1", sources=()) | {"kind": "derived", "basis": "0.2 + 0.9"}, "Bridge [1]", ""),
+    ],
+    ids=["not_above_a_row_that_nothing_answers", "above_a_total"],
+)
+def test_what_the_rows_rest_on_is_printed_once(last: dict[str, Any], column: str, mark: str) -> None:
+    table = {**TABLE, "rows": [row("West", "0.2"), row("East", "0.9"), last]}
 
     body = build_report(
         draft(sections=[{"heading": "Hum", "blocks": [table]}]), PASSAGES, RESULTS, theme="Why?", language="en"
     ).detailed_analysis
 
+    name, value = last["cells"]
     assert body.splitlines()[2:] == [
-        "| Bridge | Hertz |", "| --- | --- |", "| West [1] | 0.2 |", "| East [1] | 0.9 |", "| North | not told |",
-    ]  # fmt: skip
-
-
-def test_what_most_rows_rest_on_is_printed_once_also_above_a_total() -> None:
-    total = {**row("Both", "1.1", sources=()), "kind": "derived", "basis": "0.2 + 0.9"}
-    table = {**TABLE, "rows": [row("West", "0.2"), row("East", "0.9"), total]}
-
-    body = build_report(
-        draft(sections=[{"heading": "Hum", "blocks": [table]}]), PASSAGES, RESULTS, theme="Why?", language="en"
-    ).detailed_analysis
-
-    assert body.splitlines()[2:] == [
-        "| Bridge [1] | Hertz |", "| --- | --- |", "| West | 0.2 |", "| East | 0.9 |", "| Both | 1.1 |",
-    ]  # fmt: skip
+        f"| {column} | Hertz |",
+        "| --- | --- |",
+        f"| West{mark} | 0.2 |",
+        f"| East{mark} | 0.9 |",
+        f"| {name} | {value} |",
+    ]
 
 
 @pytest.mark.parametrize("by_name", [False, True])
