@@ -173,7 +173,7 @@ def _unescaped(text: str) -> str:
 MARKS = re.compile(r"((?:\[[1-9]\d*\])+)")
 """Marks in a row."""
 _LEAST_IN_RANGE = 3
-_NAME = re.compile(r"(?:[^\[\]();|*`<>\\_~]|(?<=\w)_(?=\w))+")
+_FILE_NAME = re.compile(r"(?:[^\[\]();|*`<>\\_~]|(?<=\w)_(?=\w))+")
 """A file's name that brackets in Markdown show as it is: `__init__` would be bold."""
 
 
@@ -184,7 +184,7 @@ def source_names(report: ResearchReport, folders: Sequence[Path] = ()) -> dict[i
     urls = ((number, source.url) for number, source in enumerate(report.sources, start=1))
     names = {number: shown_address(url, folders) for number, url in urls if urlsplit(url).scheme == "file"}
     files = Counter(names.values())
-    return {number: name for number, name in names.items() if files[name] == 1 and _NAME.fullmatch(name)}
+    return {number: name for number, name in names.items() if files[name] == 1 and _FILE_NAME.fullmatch(name)}
 
 
 def labels_in(marks: str, names: Mapping[int, str]) -> dict[int, str]:
@@ -218,8 +218,8 @@ def labels_of_marks(text: str, names: Mapping[int, str]) -> list[str | None]:
     """
     labels: list[str | None] = []
     for marks in MARKS.findall(without_code(text)):
-        shown, others = labels_in(marks, names), len(numbers_in(marks)) - 1
-        labels += ["; ".join(shown.values()), *[""] * others] if shown else [None] * (others + 1)
+        by_number, others = labels_in(marks, names), len(numbers_in(marks)) - 1
+        labels += ["; ".join(by_number.values()), *[""] * others] if by_number else [None] * (others + 1)
     return labels
 
 
@@ -247,7 +247,7 @@ def published_markdown(report: ResearchReport, appendix: str, language: Language
     """
     names, references = source_names(report, folders), f"\n## {WORDS[language].headings.references}\n"
     body, heading, listed = report.to_markdown(language, folders=folders).rpartition(references)
-    shown, behind = with_shown_marks(body, names), with_shown_marks(appendix, names)
+    text, behind = with_shown_marks(body, names), with_shown_marks(appendix, names)
     if report.own_headings:
-        return f"{shown}\n{behind}\n{heading}{listed}\n"
-    return f"{shown}{heading}{listed}\n\n{behind}\n"
+        return f"{text}\n{behind}\n{heading}{listed}\n"
+    return f"{text}{heading}{listed}\n\n{behind}\n"

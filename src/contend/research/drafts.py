@@ -289,8 +289,8 @@ def _sources(statement: StatementReply | RowReply) -> list[int]:
 def _rests_on_rows(kind: ClaimKind, block: AnyBlock | None, before: Before) -> bool:
     """Whether what is of this kind may be a total of the rows of its table: some of them name passages."""
     rows = block.rows if isinstance(block, TableOf) and kind == "derived" else []
-    kept = [before.rows.get(row.keep) for row in rows if isinstance(row, KeptReply)]
-    return any(row and _names_passages(row) for row in kept) or any(
+    earlier = [before.rows.get(row.keep) for row in rows if isinstance(row, KeptReply)]
+    return any(row and _names_passages(row) for row in earlier) or any(
         _sources(row) for row in rows if not isinstance(row, KeptReply)
     )
 
