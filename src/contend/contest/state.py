@@ -3,15 +3,15 @@
 import operator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import Field, model_validator
+from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
 from contend.errors import Limit
 from contend.models.options import RunOptions, TeamConfig
-from contend.models.record import Identifier, Record, Score
+from contend.models.record import Identifier, ReloadedRecord, Score
 from contend.models.round import ExitReason, LeaderboardEntry, Round, best_round, ranked
 from contend.models.task import RunStatus, TeamStatus
 from contend.registry import team_kind
@@ -107,20 +107,11 @@ def input_options(options: RunOptions | None) -> dict[str, Any]:
     return (options or RunOptions()).model_dump(mode="json", exclude_none=True)
 
 
-class _InState(Record):
-    """A part of the state. In states of an earlier release it says what calls cost, too: the record has that."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _drop_costs(cls, values: object) -> object:
-        if not isinstance(values, dict):
-            return values
-        return {name: value for name, value in values.items() if name not in {"spent", "usage", "calls"}}
-
-
-class TeamOutcome(_InState):
+class TeamOutcome(ReloadedRecord):
     """One team at its end: status, finished rounds, and why it stopped."""
 
+    # What calls cost is in the record alone; checkpoints of earlier releases have it here and below, too.
+    former_fields: ClassVar[frozenset[str]] = frozenset({"spent"})
     team: TeamConfig
     status: TeamStatus
     rounds: list[Round] = Field(default_factory=list)
@@ -159,12 +150,13 @@ class TeamOutcome(_InState):
         return sum(each.seconds for each in self.rounds)
 
 
-class Comparison(_InState):
+class Comparison(ReloadedRecord):
     """What a judge chose between two teams' submissions, shown in this order.
 
     `failure` says why it chose nothing, `limit` names the budget that refused the call.
     """
 
+    former_fields: ClassVar[frozenset[str]] = frozenset({"usage"})
     first: Identifier
     second: Identifier
     choice: Literal["first", "second", "tie"]
@@ -176,9 +168,10 @@ class Comparison(_InState):
         return {"first": self.first, "second": self.second}.get(self.choice)
 
 
-class Editing(_InState):
+class Editing(ReloadedRecord):
     """What came of the editor."""
 
+    former_fields: ClassVar[frozenset[str]] = frozenset({"calls"})
     document: str | None = None
     """The merged submission's id."""
     reports: int = 0

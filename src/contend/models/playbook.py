@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, StringConstraints, ValidationError, 
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import SkipJsonSchema
 
-from contend.models.record import ComputingRecord, Identifier, Record, Text, UtcDatetime, utc_now
+from contend.models.record import Identifier, Record, ReloadedRecord, Text, UtcDatetime, utc_now
 from contend.models.replies import Reply
 from contend.text import shorten
 
@@ -198,7 +198,7 @@ class Trial(Record, frozen=True):
         return Trial(shown=shown, withheld=self.withheld + 1, difference=mean)
 
 
-class Bullet(ComputingRecord):
+class Bullet(ReloadedRecord):
     """One lesson. Quarantined until it has helped in two runs; quarantined bullets rank lower and are marked."""
 
     id: Identifier

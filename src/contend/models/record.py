@@ -1,7 +1,7 @@
 """The record that all others are: strict, and equal to itself after a trip through JSON."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 from uuid import UUID
 
 from pydantic import (
@@ -81,12 +81,16 @@ class Record(BaseModel):
     model_config = ConfigDict(extra="forbid", validate_default=True, allow_inf_nan=False)
 
 
-class ComputingRecord(Record):
-    """A record with computed fields; they are dropped on the way in, so that a dump loads again."""
+class ReloadedRecord(Record):
+    """A record that is read from dumps: computed fields, and those of earlier releases, are dropped on the way in."""
+
+    former_fields: ClassVar[frozenset[str]] = frozenset()
+    """What dumps of earlier releases have, and nothing reads any more."""
 
     @model_validator(mode="before")
     @classmethod
-    def _drop_computed(cls, data: object) -> object:
+    def _drop_unread(cls, data: object) -> object:
         if not isinstance(data, dict):
             return data
-        return {key: value for key, value in data.items() if key not in cls.model_computed_fields}
+        unread = cls.model_computed_fields.keys() | cls.former_fields
+        return {key: value for key, value in data.items() if key not in unread}

@@ -11,10 +11,10 @@ from contend.errors import InputError
 from contend.models.record import (
     QUESTION_CHARACTERS,
     TITLE_CHARACTERS,
-    ComputingRecord,
     Identifier,
     QuestionText,
     Record,
+    ReloadedRecord,
     Score,
     Text,
     UtcDatetime,
@@ -120,7 +120,7 @@ class RoundResult(Record):
     completed_at: UtcDatetime = Field(default_factory=utc_now)
 
 
-class ExecutionSummary(ComputingRecord):
+class ExecutionSummary(ReloadedRecord):
     """An execution when its teams are done: the best round of each team that has one, and every team's status."""
 
     task_id: UUID
