@@ -43,7 +43,7 @@ class Lengths(NamedTuple):
     judge: int
 
 
-def said(language: Language) -> Iterator[str]:
+def sentences(language: Language) -> Iterator[str]:
     """Sentences without end: of the guide, or of the Japanese prompts."""
     if language == "en":
         return cycle(prose())
@@ -53,7 +53,7 @@ def said(language: Language) -> Iterator[str]:
 
 
 def text_of(language: Language, characters: int, *, first: int = 0) -> str:
-    return " ".join(islice(said(language), first, first + characters // 10))[:characters]
+    return " ".join(islice(sentences(language), first, first + characters // 10))[:characters]
 
 
 def passages(language: Language) -> list[ShownPassage]:
@@ -126,8 +126,8 @@ def lengths(language: Language, number: int) -> Lengths:
     brief = builder.build_team_prompt(context, bullets=bullets)
     scores = [each.evaluation_score for each in past]
     judged = JudgePrompt(prompt=builder.build_judgment_prompt(context), scores=scores)
-    asked = [*calls(language, brief, past), judged]
-    rendered = [len(_LIBRARY.show(each, language=language, mark=_MARK)) for each in asked]
+    prompts = [*calls(language, brief, past), judged]
+    rendered = [len(_LIBRARY.show(each, language=language, mark=_MARK)) for each in prompts]
     return Lengths(len(brief), *rendered)
 
 

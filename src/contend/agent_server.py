@@ -250,15 +250,15 @@ _TURNS: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 def _services(*, demo: bool = False) -> Services:
     """Of this process, or for its runs of the demo. Blocking."""
     with _OPENING:
-        return _opened(demo=demo)
+        return _process_services(demo=demo)
 
 
 @cache
-def _opened(*, demo: bool) -> Services:
+def _process_services(*, demo: bool) -> Services:
     if not demo:
         return Services(load_settings(), served=True)
     # The same workspace, in which no model and no service is asked: replies come from the demo's recording.
-    live = _opened(demo=False)
+    live = _process_services(demo=False)
     folders = [*live.settings.served_folders, str(resource("demo/documents"))]
     recording = {"replay": resource("demo/recording.jsonl"), "record": None, "tavily_api_key": None}
     services = Services(live.settings.model_copy(update={**recording, "served_folders": folders}), served=True)

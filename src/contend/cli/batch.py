@@ -234,19 +234,19 @@ class Batch:
     def _end(self, question: BatchQuestion, result: Mapping[str, Any]) -> None:
         status = self.statuses[question.thread] = result["status"]
         self.progress.update(self._bar, completed=len(self.statuses))
-        line = {**question.identity, **result}
+        result_line = {**question.identity, **result}
         if status in TERMINAL:
             with writing(self.file), self.file.open("ab", buffering=0) as file:  # a line is one write
-                file.write(f"{json.dumps(line, ensure_ascii=False)}\n".encode())
+                file.write(f"{json.dumps(result_line, ensure_ascii=False)}\n".encode())
         if COMMAND.as_json:
-            ui.say_line({"type": "result", **line})
+            ui.say_line({"type": "result", **result_line})
             return
         end = tr(ui.STATUS.get(status, "Failed"))
         best = "" if result.get("best_score") is None else f" {ui.score_text(result['best_score'])}"
         why = result.get("report") if status == "completed" else result["message"]
         why = ui.plain(tr(why)) if why else ""
-        said = f"{len(self.statuses)}/{len(self.questions)}  {question.name}: {end}{best}  {why}"
-        self.progress.console.print(said, soft_wrap=True)
+        progress_line = f"{len(self.statuses)}/{len(self.questions)}  {question.name}: {end}{best}  {why}"
+        self.progress.console.print(progress_line, soft_wrap=True)
 
     def stopping(self) -> None:
         self.progress.update(self._bar, description=tr("Stopping; Ctrl-C again ends at once"))

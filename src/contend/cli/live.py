@@ -288,8 +288,8 @@ def ends_table(board: Board, message: str) -> Table:
 
     def end(row: TeamRow) -> str:
         state = tr(row.state)
-        is_said = row.doing.startswith(f"{state}: ") and row.doing.removeprefix(f"{state}: ") in message
-        return state if is_said else row.doing
+        head, _, reason = row.doing.partition(": ")
+        return state if head == state and reason in message else row.doing
 
     cells = [(*row.cells(), (end(row), ui.STYLE[row.state])) for row in board.rows()]
     return ui.plain_table("#", "Team", "Best", "Rounds", "End", rows=cells, right={"#", "Best", "Rounds"}, fold={"End"})

@@ -84,8 +84,8 @@ def _next(outcome: RunOutcome, board: Board) -> None:
         ui.advise(*next_steps(outcome.thread_id, outcome.questions))
     elif outcome.report is not None:
         ranking = [f"contend leaderboard {outcome.thread_id}"] if board.models else []
-        taught = [f"contend playbook show {board.learned.dataset}"] if board.learned and board.learned.lessons else []
-        ui.advise(f"contend report {outcome.thread_id}", *ranking, *taught)
+        playbook = [f"contend playbook show {board.learned.dataset}"] if board.learned and board.learned.lessons else []
+        ui.advise(f"contend report {outcome.thread_id}", *ranking, *playbook)
     elif outcome.status == "failed":
         ui.advise(f"contend status {outcome.thread_id}", "contend doctor")
     else:

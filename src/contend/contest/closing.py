@@ -79,10 +79,8 @@ class ClosingNodes:
         """Check the winner's citations and write its report; from here on the report is done."""
         options, sources, view = (await self.services.run(state)).options, self.services.sources, ContestView(state)
         submission = await self.services.require_submission(state["submission"])
-        lines, usage = (
-            await lines_of(self.services, submission),
-            await self.services.record.usage(view.state["execution_id"]),
-        )
+        lines = await lines_of(self.services, submission)
+        usage = await self.services.record.usage(state["execution_id"])
         doubtful = await self._doubtful(view, submission, lines)
         left_out = await sources.left_out(options.documents, read=True) if "local" in options.sources else []
         folder = self.services.folder / "results" / (thread_of(runtime) or state["execution_id"])

@@ -252,8 +252,8 @@ def _submission(
     best, passages = submissions[0], at_hand.passages
     draft = without_planted(draft_of(reply, passages, [], reply.title or best.draft.title), guard)
     cited = {each.url for each in passages if each.id in draft.passages()}
-    found = {result.url: result for each in submissions for result in each.results}
-    results = [*found.values(), *(each for each in at_hand.own if each.url in cited - found.keys())]
+    by_url = {result.url: result for each in submissions for result in each.results}
+    results = [*by_url.values(), *(each for each in at_hand.own if each.url in cited - by_url.keys())]
     lessons = list(dict.fromkeys(bullet for each in submissions for bullet in each.draft.bullets_used))
     report = build_report(draft, passages, results, theme=best.report.theme or theme, language=options.language)
     ids = {*draft.passages(), *(passage.id for each in submissions for passage in each.passages)}

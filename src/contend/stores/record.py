@@ -245,8 +245,8 @@ class RecordStore:
 
     async def usage(self, execution_id: str) -> RunUsage:
         """What an execution's model calls cost; in the middle of a round, as its newest event tells."""
-        told = [RunUsage.model_validate(row["spent"]) for row in await self._rows(_SPENT, execution_id)]
-        return max([RunUsage.of(await self.calls(execution_id)), *told], key=lambda usage: usage.requests)
+        of_events = [RunUsage.model_validate(row["spent"]) for row in await self._rows(_SPENT, execution_id)]
+        return max([RunUsage.of(await self.calls(execution_id)), *of_events], key=lambda usage: usage.requests)
 
     async def events(self, thread_id: str, *, after: int = 0, limit: int = 500) -> list[KeptEvent]:
         """A thread's events with a number above `after`, in the order in which they were told."""

@@ -133,7 +133,7 @@ def refusal(theme: str, content: str, language: Language = "en") -> str | None:
     if not clean(content).strip():
         return WORDS[language].feedback.submission_empty
     question = _bare(theme)
-    sentences = (sentence for sentence in _said(clean(content)) if not _is_opener(sentence))
+    sentences = (sentence for sentence in _statements(clean(content)) if not _is_opener(sentence))
     parts = (part for sentence in sentences for part in re.split("[.?!。．？！]", sentence))
     beyond = any(terms(part) and _bare(part) not in question for part in parts)
     return None if beyond else WORDS[language].feedback.submission_repeats_question
@@ -144,7 +144,7 @@ def _is_opener(sentence: str) -> bool:
     return _OPENER.fullmatch(" ".join(re.sub(r"[^\w\s']", " ", words).split())) is not None
 
 
-def _said(markdown: str) -> Iterator[str]:
+def _statements(markdown: str) -> Iterator[str]:
     """The sentences and rows up to the references, without headings and citation marks."""
     blocks = takewhile(lambda block: not block.startswith(_REFERENCES), split_blocks(markdown))
     texts = (without_item_mark(without_marks(block)) for block in blocks if not _FRAME.match(block))
@@ -169,8 +169,8 @@ def uncovered_points(points: Sequence[str], markdown: str) -> list[str]:
     """The points of whose content too little stands in a report's statements; those that name nothing are left out."""
     # To repeat a point is not to answer it, nor is to ask.
     repeated = {squeezed(point) for point in points}
-    said = (each for each in _said(markdown) if squeezed(each) not in repeated and not _QUESTION.search(each))
-    present = {term for each in said for term in terms(each)}
+    answers = (each for each in _statements(markdown) if squeezed(each) not in repeated and not _QUESTION.search(each))
+    present = {term for each in answers for term in terms(each)}
     return [point for point in points if not _is_answered(point, present)]
 
 
