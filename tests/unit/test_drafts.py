@@ -28,6 +28,7 @@ from contend.report.reading import read_draft
 from contend.research.draft_forms import length_of, shown_draft, with_passages, without
 from contend.research.drafts import draft_of, faults_of, faults_of_revision, revised
 from contend.research.planted import PlantedFilter
+from contend.stores.documents import content_id, passage_id
 
 PASSAGES = [Passage(id=f"p{number}", url=f"https://a.org/{number}", title="A") for number in (1, 2, 3)]
 RESULTS = [SearchResult(title="A", summary="A.", source="web", url=passage.url) for passage in PASSAGES]
@@ -176,6 +177,18 @@ def test_the_length_of_a_draft_is_that_of_its_markdown_as_it_is_printed(*, by_na
     parts = {part.name: part.words for part in length["draft_parts"]}
     assert parts["section 2"] == len(printed(made).partition("## Costs")[2].split()) + 2
     assert sum(parts.values()) == length["draft_words"]
+
+
+def test_passages_of_one_document_are_one_name_in_the_length_of_a_draft() -> None:
+    once, other = [passage_id(content_id(text), "file:///docs/a.md") for text in ("first", "second")]
+    elsewhere = passage_id(content_id("first"), "file:///docs/b.md")
+
+    def words(*passages: str) -> int:
+        made = draft().model_copy(update={"sources_by_name": True})
+        summary = [made.summary[0].model_copy(update={"passages": [*passages]})]
+        return length_of(made.model_copy(update={"summary": summary}))["draft_words"]
+
+    assert [words(once, other) - words(once), words(once, elsewhere) - words(once)] == [0, 1]
 
 
 WORDS_OF_A_LINE = st.lists(st.text("abXZ09", min_size=1, max_size=3), min_size=1, max_size=3).map(" ".join)
@@ -385,7 +398,18 @@ def test_the_heading_of_the_opening_is_one_line_that_repeats_no_order_of_a_sourc
     made = draft_of(reply, PASSAGES, [], "Why")
 
     assert made.opening_heading == "1. What ## to do CANARY-7731"
+    assert "Heading above summary and findings: 1. What ## to do CANARY-7731" in shown_draft(
+        made.model_copy(update={"own_headings": True}), {}
+    )
     assert "opening_heading: its heading repeats what a source orders" in faults_of(reply, 3, guard)
+
+
+def test_the_heading_of_the_opening_opens_no_link_in_the_report() -> None:
+    made = draft().model_copy(update={"opening_heading": "1. [What to do](https://evil.example)"})
+
+    report = build_report(made, PASSAGES, RESULTS, theme="Why?", language="en")
+
+    assert report.opening_heading == "1. What to do"
 
 
 def test_a_total_rests_on_the_other_rows_of_its_table_without_marks_of_its_own() -> None:
