@@ -12,7 +12,7 @@ def test_a_checkpoint_of_before_calls_were_on_record_alone_is_read() -> None:
     status = {"team_id": "a", "team_name": "A", "status": "completed"}
     state: dict[str, Any] = {
         "teams": [team],
-        "outcomes": [{"team": team, "status": status, "spent": None}],
+        "outcomes": [{"team": team, "status": status, "spent": {"requests": 3}}],
         "comparisons": [{"first": "a", "second": "b", "choice": "first", "usage": CALL}],
         "editing": {"document": "d" * 64, "reports": 2, "published": True, "calls": [CALL]},
     }

@@ -85,24 +85,6 @@ def test_the_outcomes_and_the_winner_follow_the_rule(teams: dict[str, Rounds], k
     assert (winner.team.team_id if winner else None) == (expected[0].team_id if expected[0].rank else None)
 
 
-def test_a_contest_of_an_earlier_release_is_read_whose_state_says_what_calls_cost() -> None:
-    call = {"call_key": "evaluator", "role": "evaluator", "model": "large"}
-    outcome = outcome_of("a", {1: 0.8}, None)
-    comparison = {"first": "editor", "second": "winner", "choice": "first", "usage": call}
-    state = ContestState(
-        outcomes=[{**outcome.model_dump(mode="json"), "spent": None}],
-        teams=[outcome.team.model_dump(mode="json")],
-        comparisons=[comparison],
-        editing={"document": "x", "reports": 2, "published": True, "calls": [call]},
-    )
-
-    view = ContestView(state)
-
-    assert [each.score for each in view.outcomes] == [0.8]
-    assert [each.better for each in view.comparisons] == ["editor"]
-    assert view.editing.published
-
-
 @settings(deadline=None)
 @given(TEAMS, KEYS, st.sampled_from(NAMES), st.integers(1, 12))
 def test_a_prompt_shows_the_first_of_the_ranking_and_the_teams_place_among_all(
