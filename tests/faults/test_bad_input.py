@@ -239,10 +239,18 @@ def test_a_usage_error_is_one_line_with_a_way_to_the_help(terminal: Terminal, ar
     assert "Value error" not in said.err
 
 
+@pytest.fixture
+def _no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that is not refused would take the place of the tests' process."""
+    monkeypatch.setattr("os.execve", lambda *_: pytest.fail("a server was started"))
+
+
+@pytest.mark.usefixtures("_no_server")
 def test_others_can_reach_a_server_only_if_that_is_allowed(terminal: Terminal) -> None:
     refused(terminal, terminal("serve", "--host", "192.0.2.7"), "192.0.2.7", "--expose")
 
 
+@pytest.mark.usefixtures("_no_server")
 def test_a_server_takes_no_other_port_than_the_one_it_tells(terminal: Terminal) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
