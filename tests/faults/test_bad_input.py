@@ -237,6 +237,7 @@ def test_a_usage_error_is_one_line_with_a_way_to_the_help(terminal: Terminal, ar
 
     refused(terminal, said, ". See `contend", "--help`")
     assert "Value error" not in said.err
+    assert ".. " not in said.err
 
 
 @pytest.fixture
