@@ -194,7 +194,7 @@ def test_a_body_too_large_is_refused_before_it_is_read_to_its_end(api: Api, port
         large = api.http.post(path, content=body, headers=headers)  # type: ignore[arg-type]  # a generator
 
         assert large.status_code == 413, large.text
-        assert large.json()["detail"] == "the body is larger than 8,388,608 bytes: send it in parts"
+        assert large.json()["detail"] == "the body is larger than 8,388,608 bytes: shorten it"
 
 
 def test_another_web_page_changes_no_playbook(api: Api, ports: str) -> None:

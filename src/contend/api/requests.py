@@ -190,7 +190,7 @@ def _at_most(receive: "Receive") -> "Receive":
 
 
 async def _too_large(_: Request, _error: Exception) -> Response:
-    return _problem(413, f"the body is larger than {MOST_BYTES:,} bytes: send it in parts")
+    return _problem(413, f"the body is larger than {MOST_BYTES:,} bytes: shorten it")
 
 
 async def _refuse(_: Request, error: Exception) -> Response:
