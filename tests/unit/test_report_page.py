@@ -182,6 +182,23 @@ def test_the_evidence_says_what_marks_show_in_place_of_their_numbers() -> None:
     assert labels(report.model_copy(update={"sources_by_name": False})) == [None] * 9
 
 
+@pytest.mark.parametrize(("by_name", "shown"), [(False, "It hums [1–3]."), (True, "It hums [a.txt; b.txt; c.txt].")])
+def test_the_evidence_shows_a_sentence_with_its_marks_as_the_report_does_and_finds_what_is_doubtful_in_it(
+    by_name: bool, shown: str
+) -> None:
+    urls = [f"file:///docs/{letter}.txt" for letter in "abc"]
+    results = [source("a").model_copy(update={"source": "local", "url": url}) for url in urls]
+    passages = [Passage(id=url, url=url, title="T", text="It hums.") for url in urls]
+    made = draft(summary=[said("It hums.", *urls)]).model_copy(update={"sources_by_name": by_name})
+    report = build_report(made, passages, results, theme="Why?", language="en", generated_at=NOON)
+    lines = published_lines(made, passages, results)
+
+    doubts = {"It hums [1][2][3].": "no wind"}
+    evidence = ReportEvidence.of(report, "en", lines, doubts=doubts, folders=[Path("/docs")])
+
+    assert (evidence.marks[0].sentence, evidence.marks[0].doubt) == (shown, "no wind")
+
+
 def test_where_a_person_has_edited_the_report_a_mark_shows_all_passages_of_its_source() -> None:
     page = to_html(finished(), run_head(), "en", lines=lines_of("It hums.", "It sings.")[1:])
 

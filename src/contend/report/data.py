@@ -13,7 +13,7 @@ from contend.checks.injection import Planted
 from contend.models.record import Language, Record, UtcDatetime
 from contend.models.research import Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
-from contend.report.plain import labels_of_marks, source_names
+from contend.report.plain import labels_of_marks, source_names, with_shown_marks
 from contend.text import clean, normalized, shown_address, without_sentences
 
 EVIDENCE_FILE = "evidence.json"
@@ -28,7 +28,7 @@ class CitedPassage(Record):
 
 
 class CitationMark(Record):
-    """One `[n]` of a report, and its sentence or row. `doubt`: why that is marked, "" where it is not.
+    """One `[n]` of a report, and its sentence or row as readers see it. `doubt`: why that is marked, if it is.
 
     `label`: what its brackets show in place of numbers, as `labels_of_marks` has it.
     """
@@ -72,8 +72,10 @@ class ReportEvidence(Record):
         """`doubts`: why sentences are marked, by what is shown of them."""
         numbers = citation_numbers(report)
         behind = PassagesBehind(lines, numbers=numbers)
-        labels = labels_of_marks(body_of(report), source_names(report, folders))
-        sentences = [(line.shown.strip("| "), doubts.get(line.shown, "")) for line in lines for _ in line.marks]
+        names = source_names(report, folders)
+        labels = labels_of_marks(body_of(report), names)
+        said = ((with_shown_marks(line.shown.strip("| "), names), line) for line in lines)
+        sentences = [(sentence, doubts.get(line.shown, "")) for sentence, line in said for _ in line.marks]
         in_turn = sentences if len(sentences) == len(numbers) else [("", "")] * len(numbers)
         return cls(
             language=language,
