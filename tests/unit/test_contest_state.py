@@ -1,5 +1,6 @@
 from typing import Any, cast
 
+from contend.contest.publishing import editor_lines
 from contend.contest.state import ContestState, ContestView
 from contend.team.state import MetricTask
 from contend.team.support import metric_names
@@ -22,6 +23,30 @@ def test_a_checkpoint_of_before_calls_were_on_record_alone_is_read() -> None:
     assert [outcome.team_id for outcome in view.outcomes] == ["a"]
     assert [comparison.better for comparison in view.comparisons] == ["a"]
     assert view.editing.published
+
+
+def test_a_merged_report_is_said_to_be_held_to_the_best_score_whoever_won_a_near_tie() -> None:
+    teams = [{"team_id": name, "name": name, "sources": ["local"]} for name in "ab"]
+    outcomes = [
+        {
+            "team": team,
+            "status": {"team_id": team["team_id"], "team_name": team["name"], "status": "completed"},
+            "rounds": [
+                {"round_number": 1, "submission": "x", "score": score, "feedback": "", "metrics": [], "seconds": 0}
+            ],
+        }
+        for team, score in zip(teams, (0.8, 0.79), strict=True)
+    ]
+    editing = {"document": "d" * 64, "reports": 2, "score": 0.795, "published": False}
+    state = {"teams": teams, "outcomes": outcomes, "pairwise": {"a": 0.0, "b": 1.0}, "editing": editing}
+
+    view = ContestView(cast("ContestState", state))
+
+    assert view.winner is not None
+    assert view.winner.team_id == "b"
+    (line,) = editor_lines(view, "en")
+    assert "the merged report was not better" in line
+    assert line.endswith("Score: 79.5/100; the best team's: 80.0/100.")
 
 
 def test_a_metric_task_of_before_metrics_were_sent_by_name_is_read() -> None:

@@ -108,7 +108,7 @@ class EditingNodes:
     async def choose_report(self, state: ContestState) -> ContestUpdate:
         """The merged report, if it is not worse than the best team's; else that one."""
         run, view = await self.services.run(state), ContestView(state)
-        editing, best = view.editing, view.mergeable[0].score
+        editing, best = view.editing, view.best_score
         results = [MetricResult.model_validate(each) for each in state.get("merged_scores", [])]
         score = evaluation_of([each.score for each in results], language=run.options.language).overall
         comparisons = [Comparison.model_validate(each) for each in state.get("merged_comparisons", [])]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contend.contest.editing import is_worse
-from contend.contest.state import ContestView, TeamOutcome
+from contend.contest.state import ContestView
 from contend.models.evaluation import Submission
 from contend.models.options import ResolvedOptions
 from contend.models.record import Language
@@ -106,7 +106,7 @@ def head_of(
             *failure_notes(view),
             *_unfound_quotes(view),
         ],
-        editor=_editor_lines(view, winner, language),
+        editor=editor_lines(view, language),
         unverified=[each.line(language) for each in doubtful],
         places=_places_of(lines),
         speaking=_speaking_sources(submission, language),
@@ -115,16 +115,16 @@ def head_of(
     )
 
 
-def _editor_lines(view: ContestView, winner: TeamOutcome, language: Language) -> list[str]:
+def editor_lines(view: ContestView, language: Language) -> list[str]:
     """What the editor made and what it took of whom; nothing where it made nothing."""
     editing, words = view.editing, WORDS[language]
     if editing.document is None:
         return []
-    if editing.published == is_worse(editing.score, winner.score, ()):  # judges decided against the scores
+    if editing.published == is_worse(editing.score, view.best_score, ()):  # judges decided against the scores
         template = words.merged_preferred if editing.published else words.merged_not_preferred
     else:
         template = words.merged_published if editing.published else words.merged_not_better
-    score, best = (shown_score(each, language) for each in (editing.score, winner.score))
+    score, best = (shown_score(each, language) for each in (editing.score, view.best_score))
     names = {each.team_id: each.team.name for each in view.outcomes}
     parts = editing.taken.items() if editing.published else ()
     return [

@@ -223,6 +223,11 @@ class ContestView:
         return [each for each in self.in_the_running if each.best and each.may_win]
 
     @property
+    def best_score(self) -> Score | None:
+        """What a merged report is held to: in a near tie the team that judges prefer may have scored less."""
+        return max((each.score for each in self.mergeable if each.score is not None), default=None)
+
+    @property
     def rounds(self) -> list[Round]:
         return [each for outcome in self.outcomes for each in outcome.rounds]
 
