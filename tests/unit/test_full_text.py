@@ -241,6 +241,15 @@ async def test_a_page_is_read_once_for_all_who_ask_under_any_of_its_addresses(we
     assert len(web.asked) == 1
 
 
+async def test_pages_that_differ_by_a_query_without_a_value_are_each_read(web: Replay) -> None:
+    reader = texts()
+
+    for query in ("?wind", "?rain"):
+        await reader.read(f"{web.url}/hum{query}")
+
+    assert len(web.asked) == 2
+
+
 async def test_several_pages_are_kept_at_the_same_time(web: Replay) -> None:
     reader = texts()
 

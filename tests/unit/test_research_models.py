@@ -91,6 +91,7 @@ def test_a_value_within_its_range_is_kept_and_loads_again(
                 "a.example/x",
                 "https://",
                 "http:///x",
+                "https://a.example:99999/x",
                 "ftp://a.example",
                 "file:///etc/passwd",
                 "javascript:alert(1)",

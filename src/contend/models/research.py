@@ -46,7 +46,8 @@ class SearchResult(Record):
     @classmethod
     def _has_host(cls, url: str, info: ValidationInfo) -> str:
         parts = urlsplit(url)
-        if parts.scheme in {"http", "https"} and parts.hostname:
+        # Reading a port out of range raises ValueError.
+        if parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0:
             return url
         if parts.scheme == "file" and info.data.get("source") == "local":
             return url

@@ -147,7 +147,9 @@ def canonical_url(url: str) -> str:
     path = parts.path.rstrip("/")
     if host == "arxiv.org":
         path = _ARXIV_VERSION.sub(r"\1", path).replace("/pdf/", "/abs/")
-    query = urlencode([(key, value) for key, value in parse_qsl(parts.query) if not _TRACKING.match(key)])
+    # `?rain` and `?wind` are two documents.
+    values = parse_qsl(parts.query, keep_blank_values=True)
+    query = urlencode([(key, value) for key, value in values if not _TRACKING.match(key)])
     port = f":{parts.port}" if parts.port and parts.port not in {80, 443} else ""
     return urlunsplit(("https", host + port, path, query, ""))
 
