@@ -179,7 +179,6 @@ def _clauses_of(part: str) -> list[str]:
     return clauses
 
 
-_QUESTION_ENDS = ("?", "？", "か。")
 _QUESTION_END = re.compile(r"(?:(?<=[?？])(?![?？])|(?<=か。))[\s\u3000]*")
 
 
@@ -191,6 +190,6 @@ def parts_of(question: str) -> list[str]:
     lines = [line for line in clean(question).splitlines() if line.strip()]
     pieces = [part for line in lines for part in _QUESTION_END.split(without_item_mark(line.strip()))]
     parts = [part.strip() for part in pieces if terms(part) and not part.rstrip().endswith((":", "："))]
-    questions = [part for part in parts if part.endswith(_QUESTION_ENDS)]
+    questions = [part for part in parts if _QUESTION_END.search(part)]
     # Where some parts ask and others only tell, what tells is background.
     return list(dict.fromkeys(questions or parts)) or [" ".join(clean(question).split())]
