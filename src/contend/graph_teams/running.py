@@ -69,7 +69,15 @@ class GraphLoop:
             with suppress(RuntimeError):  # nobody listens any more: the caller's loop is closed
                 here.call_soon_threadsafe(queue.put_nowait, part)
 
-        run = context.run(asyncio.run_coroutine_threadsafe, _pump(parts, tell), there)
+        def end(run: "Future[None]") -> None:
+            tell(_End(asyncio.CancelledError() if run.cancelled() else run.exception()))
+
+        async def pump() -> None:
+            async for part in parts():
+                tell(part)
+
+        run = context.run(asyncio.run_coroutine_threadsafe, pump(), there)
+        run.add_done_callback(end)
         try:
             while not isinstance(part := await queue.get(), _End):
                 yield part
@@ -111,16 +119,6 @@ class _DaemonThreads(ThreadPoolExecutor):
 
     def submit(self, fn: Callable[..., T], /, *args: object, **kwargs: object) -> "Future[T]":
         return on_daemon_thread(partial(fn, *args, **kwargs), name=_NAME)
-
-
-async def _pump(parts: Callable[[], AsyncIterator[T]], tell: Callable[[T | _End], None]) -> None:
-    error: BaseException | None = None
-    try:
-        async for part in parts():
-            tell(part)
-    except BaseException as raised:  # noqa: BLE001 - others' code: whatever it raises belongs to who waits
-        error = raised
-    tell(_End(error))
 
 
 def threads_left() -> bool:
