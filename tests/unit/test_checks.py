@@ -375,9 +375,10 @@ def test_experts_citations_are_told_from_wrong_ones_by_themselves(taken: dict[bo
         ("当該地区は非課税の対象である。", "当該地区は課税の対象である。", "negation"),
         ("西橋は東橋より長い。", "東橋は西橋より長い。", "place"),
         ("市は県に用地を譲渡した。", "県は市に用地を譲渡した。", "place"),
+        ("市は古い図書館を改修した。", "市は古い体育館を改修した。", "word"),
     ],
 )
-def test_a_japanese_word_that_a_prefix_denies_or_a_particle_turns_round_is_marked(
+def test_a_japanese_word_that_a_prefix_denies_a_particle_turns_round_or_no_passage_holds_is_marked(
     claim: str, passage: str, rule: str
 ) -> None:
     around = "点検は年に二回行われ、担当課が結果を公表する。"

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from contend.errors import InputError
 from contend.models.research import Found
+from contend.retrieval import default_embedder
 from contend.sources.local import LocalDocuments, list_files, validate_paths
-from contend.sources.local_index import TitleMentions
+from contend.sources.local_index import LocalFile, TitleMentions, index_file
 from contend.sources.passages import split_passages
 from contend.sources.readers import read_document
 from contend.sources.readers.document import Unreadable, decode
@@ -211,6 +212,12 @@ def test_a_few_japanese_characters_among_letters_and_figures_are_japanese(text: 
 def test_bytes_that_only_begin_like_text_are_refused(mark: bytes) -> None:
     with pytest.raises(Unreadable, match="binary"):
         decode(mark + b"\x00\x00\x01\x00" * 50)
+
+
+def test_a_file_that_is_gone_before_it_is_read_says_why_it_has_no_passages(tmp_path: Path) -> None:
+    document = index_file(LocalFile(tmp_path / "gone.md", modified_ns=0, size=1), default_embedder())
+
+    assert (document.pieces, document.note) == ([], "cannot be opened: No such file or directory")
 
 
 def test_a_long_text_takes_little_more_memory_to_be_told_than_it_has() -> None:

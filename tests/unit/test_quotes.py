@@ -1,12 +1,15 @@
 """Quotes: what a run without a language model finds in documents, and how it shows them."""
 
 import re
+import sys
 from itertools import permutations
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
 from contend.quotes import CALIBRATION, SourceText, Unit, answers_of, parts_of, quoted_report, said_by, units_of
+from contend.retrieval import HybridIndex
 from contend.sources.local import LocalDocuments
 from contend.text import detect_language
 from fakes.quoted import Asked, asked, write_documents
@@ -115,14 +118,24 @@ async def test_a_sentence_of_which_one_clause_has_no_answer_is_refused_whole(tmp
     assert (answer.part, answer.quotes) == (question, [])
 
 
-def test_each_of_many_parts_without_an_answer_has_its_nearest_passages() -> None:
-    text = "\n\n".join(f"Span {number} of the bridge hums at {number} hertz in wind." for number in range(2000))
+def test_each_of_many_parts_without_an_answer_has_its_nearest_passages_by_one_index() -> None:
+    text = "\n\n".join(f"Span {number} of the bridge hums at {number} hertz in wind." for number in range(20))
     units = units_in_text(text)
     question = "\n".join(f"Which vaccinations does office dog {number}x of the bridge need?" for number in range(60))
+    indexes: list[int] = []
 
-    answers = answers_of(question, units)
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code is HybridIndex.__init__.__code__:
+            indexes.append(frame.f_lineno)
+
+    sys.setprofile(note)
+    try:
+        answers = answers_of(question, units)
+    finally:
+        sys.setprofile(None)
 
     assert [len(answer.nearest) for answer in answers] == [3] * 60
+    assert len(indexes) == 1
 
 
 @pytest.mark.parametrize(
