@@ -248,21 +248,21 @@ class Nearness:
 
     def near(self, content: str, *, most: int = _LOOKED_AT, but: str | None = None) -> list[Nearest]:
         """The bullets nearest to `content`, nearest first, leaving out `but`."""
-        nearest = self._beside(content, [bullet_id for bullet_id in self._by_id if bullet_id != but])
+        vector = self._vector(content)
+        nearest = [self._nearest(bullet_id, vector) for bullet_id in self._by_id if bullet_id != but]
         return sorted(nearest, key=lambda each: (-each.likeness, each.bullet.id))[:most]
 
     def of(self, content: str, bullet_id: str) -> Nearest | None:
         """How near the bullet of an id is; None where there is none."""
-        return next(iter(self._beside(content, [bullet_id] if bullet_id in self._by_id else [])), None)
+        return self._nearest(bullet_id, self._vector(content)) if bullet_id in self._by_id else None
 
     def same(self, content: str, other: str) -> bool:
         """Whether code is sure that the two are one lesson."""
         return says_the_same(content, other, near=partial(_near_words, self._embedder), least=self._likeness)
 
-    def _beside(self, content: str, ids: Sequence[str]) -> list[Nearest]:
-        vector = self._vector(content)
-        held = [self._by_id[each] for each in ids]
-        return [Nearest(bullet, min(1.0, float(own @ vector))) for bullet, own in held]
+    def _nearest(self, bullet_id: str, vector: Vectors) -> Nearest:
+        bullet, own = self._by_id[bullet_id]
+        return Nearest(bullet, min(1.0, float(own @ vector)))
 
     def _vector(self, content: str) -> Vectors:
         row: Vectors = self._embedder.embed([content])[0]
