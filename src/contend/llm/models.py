@@ -1,4 +1,4 @@
-"""Providers: which endpoint a model's name leads to.
+"""The models of a process, each by its name, which leads to its endpoint.
 
 `PROVIDER/MODEL` names an entry of `[providers]` in config/models.toml, `KIND:MODEL` a chat model as LangChain's
 `init_chat_model` has it, and any other name a model of the endpoint that OPENAI_BASE_URL and OPENAI_API_KEY set.

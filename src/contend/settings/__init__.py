@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, Self, get_args, get_origin
 from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
@@ -242,7 +242,7 @@ def service_address(url: str, name: str, *, example: str) -> str:
     return url.strip().rstrip("/")
 
 
-ROLES: tuple[Role, ...] = ("supervisor", "writer", "reviewer", "evaluator", "judge", "reflector", "curator")
+ROLES: tuple[Role, ...] = get_args(Role)
 
 
 class RunSetup(NamedTuple):
