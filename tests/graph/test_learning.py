@@ -702,6 +702,19 @@ async def test_two_processes_curating_at_once_keep_every_lesson(playbooks: Playb
     assert [line.version for line in await playbooks.history("physics")] == list(range(1, 81))
 
 
+async def test_a_person_is_asked_about_changes_in_the_runs_language(
+    stub: Stub, playbooks: PlaybookStore, documents: DocumentStore
+) -> None:
+    await _filled(playbooks, _bullet("b-1", _PRIMARY))
+    graph = _graph(_nodes(stub, playbooks, documents), checkpointer=InMemorySaver())
+    request = {"rounds": [_round("DELETE b-1")], "approve": True, "language": "ja"}
+
+    waiting = await graph.ainvoke(request, {"configurable": {"thread_id": "t"}})
+
+    (question,) = waiting["__interrupt__"]
+    assert question.value["action_requests"][0]["description"] == "プレイブック default への変更1件"
+
+
 async def test_an_active_bullet_goes_where_a_person_approved_it(
     stub: Stub, playbooks: PlaybookStore, documents: DocumentStore
 ) -> None:

@@ -165,7 +165,7 @@ async def test_an_edit_that_is_no_plan_leaves_the_question_open_and_says_why(con
     waiting = await contest.resume("asked", {"type": "edit", "args": {"search_queries": []}})
 
     assert waiting.exit_code == 3
-    assert "search_queries" in waiting.questions[0].problem
+    assert waiting.questions[0].problem.startswith("search_queries = []: ")
     assert waiting.questions[0].asked == question.asked
 
 

@@ -6,7 +6,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.errors import NodeError
 
 from contend.errors import BudgetExhausted, ContendError, InputError, ModelError, SourceError, StoreLocked
-from contend.langgraph_compat import cause
+from contend.langgraph_compat import cause, known_cause
 from contend.llm.endpoint import FormatRefused
 from contend.readiness import NotReady
 from contend.sources.calls import TransientError
@@ -77,3 +77,9 @@ def test_a_timeout_around_anything_comes_back_as_a_timeout_that_names_it(
     back = from_checkpoint(serializer, error)
 
     assert (type(back), str(back)) == (TimeoutError, repr(error))
+
+
+def test_a_handler_of_one_kind_of_errors_raises_any_other() -> None:
+    assert known_cause(NodeError("search", SourceError("no answer")), SourceError).args == ("no answer",)
+    with pytest.raises(ZeroDivisionError):
+        known_cause(NodeError("search", ZeroDivisionError()), SourceError)
