@@ -181,7 +181,7 @@ class Judged(NamedTuple):
 def options_for(services: Services, pair: Pair, *, by_code: bool) -> ResolvedOptions:
     given = RunOptions(language=pair.language)
     options = resolve_options(services.config, given, theme=pair.theme, has_language_model=not by_code).options
-    metrics = options.evaluator.measured if by_code else options.evaluator.metrics
+    metrics = options.evaluator.all_metrics if by_code else options.evaluator.metrics
     chosen = [
         metric.model_copy(update={"weight": None}) if by_code else metric
         for metric in metrics

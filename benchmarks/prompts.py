@@ -68,7 +68,7 @@ def board(rounds: int) -> LiveLeaderboard:
     live.enter(_RUN, [(f"team{team}", f"Team {team}") for team in range(TEAMS)])
     for team in range(TEAMS):
         for number in range(1, rounds + 1):
-            live.scored(_RUN, f"team{team}", number, 0.4 + 0.03 * number + team / 100)
+            live.add_score(_RUN, f"team{team}", number, 0.4 + 0.03 * number + team / 100)
     return live
 
 

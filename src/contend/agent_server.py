@@ -38,7 +38,7 @@ from contend.models.record import Record
 from contend.preflight import question_of
 from contend.services import Services
 from contend.settings import load_settings, shown_defaults
-from contend.settings.files import checked, resource
+from contend.settings.files import resource, validate
 from contend.stores.checkpoints import ManagedSaver, keep_latest_run, run_of
 from contend.stores.leases import Lease, checked_thread, lease
 
@@ -143,7 +143,7 @@ class ServedGraph(AsyncGraph):
         """The options in a run's context, beside which stands what its server puts there."""
         own = {name: value for name, value in (context or {}).items() if not _is_servers(name)}
         if self.context_schema is not None:
-            return checked(self.context_schema, own, "context") if own else None
+            return validate(self.context_schema, own, "context") if own else None
         if own:
             raise InputError(f"context: {', '.join(sorted(own))} may not be given: this graph takes no options")
         return None
@@ -223,11 +223,11 @@ class ServedGraph(AsyncGraph):
             if questions := open_questions(snapshot.interrupts):
                 await run_guard.note_waiting(self.services, questions)
             elif not self._is_contest:
-                await run_guard.note_stopped(
+                await run_guard.note_stop(
                     self.services, thread_id, going_on="a run of its graph on the thread, without input"
                 )
             elif not run_guard.is_finished(snapshot):
-                await run_guard.note_stopped(self.services, thread_id)
+                await run_guard.note_stop(self.services, thread_id)
 
 
 def _is_servers(name: str) -> bool:
@@ -311,7 +311,7 @@ def note_rollbacks(saver: BaseCheckpointSaver[Any]) -> None:
         for thread_id in threads:
             latest = await saver.aget_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
             values = latest.checkpoint["channel_values"] if latest else {}
-            await run_guard.note_rolled_back(services, thread_id, values.get("execution_id", ""))
+            await run_guard.note_rollback(services, thread_id, values.get("execution_id", ""))
 
     def begin(threads: Iterable[str]) -> None:
         # Not awaited: the server deletes a run twice at once, and answers 404 where the first takes its time.

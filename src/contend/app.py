@@ -245,7 +245,7 @@ async def learn_from(
         return await learned_from(live, cast("ContestState", snapshot.values), dataset)
 
 
-class Deleted(NamedTuple):
+class DeletedThread(NamedTuple):
     """What was removed. `documents` counts submissions and passages that no other thread uses."""
 
     thread_id: str
@@ -253,7 +253,7 @@ class Deleted(NamedTuple):
     documents: int
 
 
-async def delete(thread_id: str, *, services: Services) -> Deleted:
+async def delete(thread_id: str, *, services: Services) -> DeletedThread:
     """Remove all of a thread but the lessons in the playbook. Texts that other threads use stay.
 
     Raises:
@@ -277,7 +277,7 @@ async def delete(thread_id: str, *, services: Services) -> Deleted:
         executions = await services.record.delete_thread(thread)
         for execution_id in executions:
             await asyncio.to_thread(shutil.rmtree, services.run_folder / execution_id, ignore_errors=True)
-    return Deleted(thread, len(executions), len(own - others))
+    return DeletedThread(thread, len(executions), len(own - others))
 
 
 async def _texts(services: Services, submissions: Iterable[str]) -> set[str]:
@@ -352,7 +352,7 @@ class _ThreadRun:
             # Whoever took the run over says how it stands; on a full disk nobody can.
             if thread_lease.taken_by is None:
                 with suppress(StoreError):
-                    await run_guard.note_stopped(self.services, self.thread_id)
+                    await run_guard.note_stop(self.services, self.thread_id)
             raise
         snapshot = await self.snapshot()
         if questions := open_questions(snapshot.interrupts):

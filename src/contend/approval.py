@@ -33,7 +33,7 @@ T = TypeVar("T")
 _SHORTEST_NAME = 6
 """Characters of an id that name a question."""
 
-ID_SHOWN = 8
+ID_CHARACTERS = 8
 """Characters of a question's id: enough to name it."""
 
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -92,8 +92,8 @@ def apply_answer(
         decision = decision_of(answer)
         if decision.type != "edit":
             return Rejected(decision) if decision.type == "reject" else Approved(proposal, decision)
-        if unknown := sorted(decision.args.keys() - set(editable)):
-            return Unusable(f"{', '.join(unknown)} cannot be edited; edit {', '.join(editable)}")
+        if unknown_names := sorted(decision.args.keys() - set(editable)):
+            return Unusable(f"{', '.join(unknown_names)} cannot be edited; edit {', '.join(editable)}")
         return Approved(edit(decision.args), decision)
     except ValidationError as error:
         return Unusable(first_fault(error))
@@ -102,7 +102,7 @@ def apply_answer(
 
 
 def question(
-    asked: Approval,
+    kind: Approval,
     args: Mapping[str, Any],
     *,
     description: str,
@@ -111,12 +111,12 @@ def question(
     problem: str = "",
 ) -> dict[str, Any]:
     """What an interrupt carries: one action, for both front ends."""
-    action = ACTIONS[asked]
+    action = ACTIONS[kind]
     text = f"{description}\n\n{problem}" if problem else description
     return {
         "action_requests": [{"name": action, "args": dict(args), "arguments": dict(args), "description": text}],
         "review_configs": [{"action_name": action, "allowed_decisions": ["approve", "edit", "reject"]}],
-        "asked": asked,
+        "asked": kind,
         "execution_id": execution_id,
         "team_id": team_id,
         "problem": problem,
@@ -140,10 +140,10 @@ def decision_of(answer: object) -> Decision:
             return _decision_by_word(answer, {})
         case {"type": str(word), **rest}:
             return _decision_by_word(word, {str(name): value for name, value in rest.items()})
-    raise InputError(_UNKNOWN)
+    raise InputError(_UNKNOWN_DECISION)
 
 
-_UNKNOWN = (
+_UNKNOWN_DECISION = (
     "the answer is none of approve, edit, reject: give "
     '"approve", {"type": "edit", "args": {…}} or {"type": "reject", "reason": "…"}'
 )
@@ -157,7 +157,7 @@ def _decision_by_word(word: str, answer: Mapping[str, Any]) -> Decision:
             return _edit_decision(answer)
         case "reject" | "response" | "ignore" | "no" | ja.NO:
             return Decision(type="reject", reason=_reason(answer))
-    raise InputError(_UNKNOWN)
+    raise InputError(_UNKNOWN_DECISION)
 
 
 def _edit_decision(answer: Mapping[str, Any]) -> Decision:
@@ -392,4 +392,4 @@ def _check_fits_all(questions: Sequence[Question], decision: object) -> None:
 def name_of(question: Question, questions: Sequence[Question]) -> str:
     """The team's id where it asks one question, else the beginning of the question's."""
     alone = sum(other.team_id == question.team_id for other in questions) == 1
-    return question.team_id if question.team_id and alone else question.id[:ID_SHOWN]
+    return question.team_id if question.team_id and alone else question.id[:ID_CHARACTERS]

@@ -44,7 +44,7 @@ class ContendError(RuntimeError):
     def __repr__(self) -> str:
         """As the nearest kind of this module, by which error handlers decide, with its plain attributes.
 
-        LangGraph's savers keep an error as this text, from which `revived` makes it again.
+        LangGraph's savers keep an error as this text, from which `error_from_repr` makes it again.
         """
         kind = next(kind.__name__ for kind in type(self).__mro__ if kind.__module__ == __name__)
         details = [f", {name}={value!r}" for name, value in vars(self).items() if isinstance(value, str | int)]
@@ -147,7 +147,7 @@ class PlaybookChanged(StoreError):  # noqa: N818 - named by what the caller meet
     """Another version of the playbook was saved since the caller read it; nothing was written."""
 
 
-def revived(text: str) -> Exception:
+def error_from_repr(text: str) -> Exception:
     """The error again of which a checkpoint holds the `repr`; one of no known kind as a ContendError with the text."""
     kind = {**globals(), "TimeoutError": TimeoutError}.get(text.partition("(")[0])
     if not (isinstance(kind, type) and issubclass(kind, Exception)):

@@ -23,7 +23,7 @@ from contend.preflight import Opening
 from contend.settings.files import ModelsConfig
 from contend.text import estimate_tokens
 
-MOST_COMPARED = 4
+MOST_COMPARED_TEAMS = 4
 """Of more teams within a near tie, the first of the ranking are compared: each with the best costs two calls."""
 
 
@@ -58,7 +58,7 @@ _FRAME = _span(600, 900)
 """A prompt's instructions, without what is filled in."""
 
 _PLAN, _REVIEW, _METRIC, _JUDGMENT = _span(400, 1200), _span(60, 600), _span(60, 250), _span(40, 150)
-_LESSONS, _CRITERIA, _CHOICE, _SCREENED = _span(100, 800), _span(300, 800), _span(80, 500), _span(20, 100)
+_LESSONS, _CRITERIA, _CHOICE, _SCREENING = _span(100, 800), _span(300, 800), _span(80, 500), _span(20, 100)
 _VERDICTS = _span(1800, 3200)
 _RUBRICS = _span(400, 1300)
 """The criteria and the metrics' rubrics in a judge's prompt."""
@@ -109,7 +109,7 @@ class _Plan:
         words = LENGTH_WORDS[options.length]
         self._draft = _span(1.4 * words, 2.2 * words)
         """A draft as it is shown."""
-        self._written = _span(2.0 * words, 3.0 * words)
+        self._draft_reply = _span(2.0 * words, 3.0 * words)
         """A draft as its writer replies it."""
         # Judges of a first report nearly always find what is worth another round.
         least = (options.min_rounds + 2 * options.max_rounds) / 3 if likely else options.min_rounds
@@ -124,7 +124,7 @@ class _Plan:
             yield _Step(evaluator, judging.CriteriaReply, _span(1, 1), _CRITERIA)
         if options.synthesis and len(teams) > 1 and not self._compact(options.models["writer"]):
             yield from self._editing(len(teams))
-        pairs = min(MOST_COMPARED, len(teams))
+        pairs = min(MOST_COMPARED_TEAMS, len(teams))
         yield self._pair(_span(0, min(2 if self._likely else 6, 2 * (pairs - 1))))
         if options.learn:
             yield _Step(options.models["reflector"], ReflectionReply, _span(1, 1), _LESSONS, self._draft)
@@ -163,7 +163,7 @@ class _Plan:
         """One look at what may speak to AI systems; a choice among passages, where they are more than calls hold."""
         profile = profile_of(writer, self._options)
         share = 1 / len(self._opening.teams) if self._likely else 1
-        yield _Step(reviewer, replies.InjectionReply, _span(0, share), _SCREENED, _EXCERPTS)
+        yield _Step(reviewer, replies.InjectionReply, _span(0, share), _SCREENING, _EXCERPTS)
         if self._corpus is None:
             passages = _span(profile.chosen_tokens, profile.offered_tokens)
             yield _Step(writer, replies.ChoiceReply, _span(0, 2 * self._rounds[1]), _CHOICE, passages)
@@ -175,12 +175,12 @@ class _Plan:
     def _writing(self, writer: str, loops: int) -> Iterator[_Step]:
         at_work, rounds = self._at_work(writer), self._rounds
         revisions = _span(rounds[0] - 1, rounds[1] * loops - 1)
-        yield _Step(writer, replies.RevisionReply, revisions, self._written, at_work + self._draft + _span(0, 1500))
+        yield _Step(writer, replies.RevisionReply, revisions, self._draft_reply, at_work + self._draft + _span(0, 1500))
         if self._options.length != "long":
             first = _span(0.9, 1.1) * (self._corpus or 0) if self._written_from_all(writer) else at_work
-            yield _Step(writer, replies.ReportReply, _span(1, 1), self._written, first)
+            yield _Step(writer, replies.ReportReply, _span(1, 1), self._draft_reply, first)
             return
-        part = self._written / _PARTS
+        part = self._draft_reply / _PARTS
         yield _Step(writer, replies.SectionDraftReply, _PARTS, part, at_work)
         yield _Step(writer, replies.SummaryReply, _span(1, 1), _span(100, 1000), at_work + self._draft)
 
@@ -206,7 +206,7 @@ class _Plan:
         passages = _span(0.9, 1.1) * (self._corpus or 0) if self._read_whole(writer) else self._at_work(writer)
         holds = passages + self._draft * min(reports, 26)
         merger = _span(float(self._likely), 1)
-        yield _Step(writer, replies.MergeReply, merger, self._written, holds)
+        yield _Step(writer, replies.MergeReply, merger, self._draft_reply, holds)
         yield from self._scoring(merger)
         yield self._pair(merger * 2)
 

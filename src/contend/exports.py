@@ -122,8 +122,8 @@ def to_pdf(page: bytes) -> bytes:
         ContendError: it failed, or took more than two minutes.
     """
     _require("weasyprint", "pdf")
-    done = _run([sys.executable, *_PDF], _BEFORE_MARK.sub(b"<wbr> ", page), "pdf")
-    log = done.stderr.decode(errors="replace")
+    process = _run([sys.executable, *_PDF], _BEFORE_MARK.sub(b"<wbr> ", page), "pdf")
+    log = process.stderr.decode(errors="replace")
     if "cannot load library" in log:
         raise InputError("format pdf: WeasyPrint finds no Pango here: install it (Debian: libpango-1.0-0, "
                          "libpangoft2-1.0-0, libharfbuzz-subset0; macOS: brew install pango), or use docx")  # fmt: skip
@@ -131,7 +131,7 @@ def to_pdf(page: bytes) -> bytes:
     if missing:
         raise InputError(f"format pdf: no font here has {missing[:10]!r}: install one (Debian: fonts-noto-cjk for "
                          "Japanese), or use docx")  # fmt: skip
-    return _output_of(done, "pdf")
+    return _output_of(process, "pdf")
 
 
 def to_docx(page: bytes) -> bytes:
@@ -153,8 +153,8 @@ def to_docx(page: bytes) -> bytes:
         url_schemes={"http", "https", "file"},
         link_rel=None,
     )
-    done = _run([get_pandoc_path(), *_DOCX], f"{head}{content}</body></html>".encode(), "docx")
-    return _output_of(done, "docx")
+    process = _run([get_pandoc_path(), *_DOCX], f"{head}{content}</body></html>".encode(), "docx")
+    return _output_of(process, "docx")
 
 
 def _require(module: str, kind: str) -> None:
@@ -175,8 +175,8 @@ def _run(command: Sequence[str], page: bytes, kind: str) -> "subprocess.Complete
         raise InputError(f"format {kind}: {command[0]} cannot be started: {error.strerror}") from error
 
 
-def _output_of(done: "subprocess.CompletedProcess[bytes]", kind: str) -> bytes:
-    if done.returncode or not done.stdout:
-        last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        raise ContendError(f"format {kind}: it could not be made: {last or f'exit {done.returncode}'}: use html")
-    return done.stdout
+def _output_of(process: "subprocess.CompletedProcess[bytes]", kind: str) -> bytes:
+    if process.returncode or not process.stdout:
+        last = process.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise ContendError(f"format {kind}: it could not be made: {last or f'exit {process.returncode}'}: use html")
+    return process.stdout

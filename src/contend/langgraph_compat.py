@@ -14,7 +14,7 @@ from langgraph.errors import GraphBubbleUp, NodeError
 from langgraph.graph.state import CompiledStateGraph, StateGraph
 from langgraph.pregel._messages import StreamMessagesHandler
 
-from contend.errors import CheckpointError, StoreUnwritable, revived
+from contend.errors import CheckpointError, StoreUnwritable, error_from_repr
 
 E = TypeVar("E", bound=BaseException)
 G = TypeVar("G", bound=CompiledStateGraph[Any, Any, Any, Any])
@@ -47,8 +47,8 @@ def add_node(
     say that it runs no graph. Its types know no error handlers.
     """
     destinations = fails_to(name, *goes_to) if handler else None
-    failed = partial(handler) if handler else None
-    graph.add_node(name, partial(node), input_schema=task, error_handler=failed, destinations=destinations)
+    on_error = partial(handler) if handler else None
+    graph.add_node(name, partial(node), input_schema=task, error_handler=on_error, destinations=destinations)
 
 
 def cause(error: NodeError) -> BaseException:
@@ -58,7 +58,7 @@ def cause(error: NodeError) -> BaseException:
     handlers decide by the error, and get that text. They would have to keep the error.
     """
     error_or_text: object = error.error
-    return error_or_text if isinstance(error_or_text, BaseException) else revived(str(error_or_text))
+    return error_or_text if isinstance(error_or_text, BaseException) else error_from_repr(str(error_or_text))
 
 
 def known_cause(error: NodeError, kind: type[E]) -> E:

@@ -19,7 +19,7 @@ from contend.models.evaluation import CODE_METRIC_NAMES
 from contend.models.options import DEPTHS, EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig, run_options
 from contend.models.record import QUESTION_CHARACTERS, Record
 from contend.models.task import checked_theme
-from contend.readiness import NotReady, check_ready, models_used
+from contend.readiness import NotReady, check_ready, models_of_run
 from contend.registry import team_kind
 from contend.services import Services
 from contend.settings import RunSetup
@@ -50,10 +50,10 @@ class Opening(NamedTuple):
     unsure: list[str]
 
 
-_CHECKED: ContextVar[Opening | None] = ContextVar("checked", default=None)
+_CHECKED_OPENING: ContextVar[Opening | None] = ContextVar("checked", default=None)
 
 
-class Opened(TypedDict):
+class OpeningUpdate(TypedDict):
     """What a graph that opens a run writes into its state."""
 
     theme: str
@@ -64,10 +64,10 @@ class Opened(TypedDict):
     sources_off: dict[str, str]
 
 
-def opened(state: Mapping[str, Any], opening: Opening, execution_id: str) -> Opened:
+def opening_update(state: Mapping[str, Any], opening: Opening, execution_id: str) -> OpeningUpdate:
     """A run that begins: what it is asked, and all that is settled of it."""
     question = _question_in_chat(state)
-    return Opened(
+    return OpeningUpdate(
         theme=opening.theme,
         messages=question,
         asked={**_asked_of(state, question), "theme": opening.theme},
@@ -133,7 +133,7 @@ async def open_question(services: Services, state: Mapping[str, Any], context: R
         StoreError: as `check_run`.
     """
     theme, messages, options = _new_theme(state), state.get("messages", []), run_options(context)
-    opening = _CHECKED.get()
+    opening = _CHECKED_OPENING.get()
     if opening and (opening.theme, opening.request) == (question_of(theme, messages), options):
         return opening
     return await check_run(services, theme, messages, options)
@@ -142,11 +142,11 @@ async def open_question(services: Services, state: Mapping[str, Any], context: R
 @contextmanager
 def checked_run(opening: Opening) -> Iterator[None]:
     """A run of which an entry point knows already that it may begin: it refuses before it takes lease or thread."""
-    token = _CHECKED.set(opening)
+    token = _CHECKED_OPENING.set(opening)
     try:
         yield
     finally:
-        _CHECKED.reset(token)
+        _CHECKED_OPENING.reset(token)
 
 
 def _new_theme(state: Mapping[str, Any]) -> str | None:
@@ -168,7 +168,7 @@ async def check_run(
     request = context or RunOptions()
     question = question_of(theme, messages)
     setup = _settle_kind(services.resolve(request, theme=question))
-    documents = [str(services.settings.located(path)) for path in setup.options.documents]
+    documents = [str(services.settings.locate(path)) for path in setup.options.documents]
     here = {"documents": documents, **_recording_options(services, request, setup.options)}
     setup = setup._replace(options=setup.options.model_copy(update=here))
     await asyncio.to_thread(_check_files, services, setup)
@@ -178,7 +178,7 @@ async def check_run(
     if not setup.teams_named:
         teams = _entering(teams, on, setup.options)
     graph_warnings = await check_graphs(services, teams)
-    contexts = await services.models.contexts(models_used(setup.options, teams))
+    contexts = await services.models.contexts(models_of_run(setup.options, teams))
     options = setup.options.model_copy(
         update={
             "sources": on,
@@ -255,7 +255,7 @@ def _check_files(services: Services, setup: RunSetup) -> None:
     services.library.check(options.language)
     _check_metrics(services, options.evaluator)
     if options.max_usd is not None and not options.recorded:
-        require_price(models_used(options, setup.teams), services.config.models.prices)
+        require_price(models_of_run(options, setup.teams), services.config.models.prices)
 
 
 def _check_metrics(services: Services, evaluator: EvaluatorConfig) -> None:
@@ -349,13 +349,13 @@ async def check_graphs(services: Services, teams: Sequence[TeamConfig]) -> list[
     Raises:
         InputError: one cannot; names the team, the value and the remedy.
     """
-    brought = [team for team in teams if team.kind == "graph"]
-    for team in brought:
+    with_graphs = [team for team in teams if team.kind == "graph"]
+    for team in with_graphs:
         services.graphs.forget(team)
-    graphs = await asyncio.gather(*(services.graphs.get(team) for team in brought))
+    graphs = await asyncio.gather(*(services.graphs.get(team) for team in with_graphs))
     return [
         f"team {team.team_id} runs on {team.url}: what its model calls cost is not known, and no budget holds them"
-        for team, graph in zip(brought, graphs, strict=True)
+        for team, graph in zip(with_graphs, graphs, strict=True)
         if not graph.counts
     ]
 

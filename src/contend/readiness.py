@@ -25,7 +25,7 @@ _ROLES_BESIDE_GRAPH: frozenset[Role] = frozenset({"reviewer", "judge"})
 """A graph of somebody else's plans and writes itself."""
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_MODELS_SHOWN = 5
+_MOST_MODELS = 5
 
 
 class NotReady(InputError):  # noqa: N818 - named by what the caller meets
@@ -45,13 +45,13 @@ async def check_ready(services: Services, options: ResolvedOptions, teams: Seque
     """
     await asyncio.to_thread(check_folder, services.folder, "workspace")
     _check_recording(services, options)
-    return [] if services.models.recording else await check_models(services, models_used(options, teams))
+    return [] if services.models.recording else await check_models(services, models_of_run(options, teams))
 
 
 def _check_recording(services: Services, options: ResolvedOptions) -> None:
     """A run goes on as it began: from recorded replies, or from a model's."""
     file = services.settings.record
-    if file is not None and services.settings.located(str(file)).is_dir():
+    if file is not None and services.settings.locate(str(file)).is_dir():
         raise NotReady(f"CONTEND_RECORD {file} is a folder", "name a file")
     if options.recorded and services.models.recording is None:
         recording = f"{options.recorded.recorded_on} (model {options.recorded.model})"
@@ -89,7 +89,7 @@ def _check_space(file: int, folder: Path, name: str) -> None:
             raise NotReady(f"{name} {folder} has no {least} left ({error.strerror})", "free disk space") from error
 
 
-def models_used(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> list[str]:
+def models_of_run(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> list[str]:
     """The names of the language models that a run may call, each once."""
     if not options.models:
         return []
@@ -134,5 +134,5 @@ async def _check_endpoint(endpoint: Endpoint, models: Sequence[str]) -> list[str
 
 
 def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MODELS_SHOWN} more" if len(names) > _MODELS_SHOWN else ""
-    return ", ".join(shorten(name, 80) for name in names[:_MODELS_SHOWN]) + more
+    more = f" and {len(names) - _MOST_MODELS} more" if len(names) > _MOST_MODELS else ""
+    return ", ".join(shorten(name, 80) for name in names[:_MOST_MODELS]) + more

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Function = Callable[..., object]
-_BROKEN = (ImportError, SyntaxError, AttributeError, NameError, OSError, ValueError, TypeError)
+_IMPORT_ERRORS = (ImportError, SyntaxError, AttributeError, NameError, OSError, ValueError, TypeError)
 """What importing a module with a fault raises, mostly."""
 
 
@@ -94,7 +94,7 @@ def load_function(folder: Path, name: str) -> Function:
     """
     try:
         function = load_attribute(folder, name)
-    except _BROKEN as error:
+    except _IMPORT_ERRORS as error:
         raise InputError(
             f"function {name!r} cannot be loaded: {error_line(error)}; write it into a file of {folder}"
         ) from error
@@ -137,17 +137,17 @@ def start_function(function: Function, *arguments: object) -> "Future[object]":
 
 def on_daemon_thread(work: Callable[[], T], *, name: str) -> "Future[T]":
     """What others' code will give, or whatever it raises. A pool's thread would keep the process where it hangs."""
-    done: Future[T] = Future()
-    done.set_running_or_notify_cancel()
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()
 
     def run() -> None:
         try:
-            done.set_result(work())
+            future.set_result(work())
         except BaseException as error:  # noqa: BLE001 - others' code: whatever it raises belongs to who waits
-            done.set_exception(error)
+            future.set_exception(error)
 
     Thread(target=run, name=name, daemon=True).start()
-    return done
+    return future
 
 
 async def _await_result(result: Any) -> object:  # noqa: ANN401 - any awaitable

@@ -42,7 +42,7 @@ class Embedder(Hashable, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class Match:
     """A text's place in the list it was found in, and how well it fits, 0.0 to 1.0."""
 
     index: int
@@ -110,8 +110,8 @@ class HybridIndex:
             self._bm25.index((ids, self._numbers), create_empty_token=False, show_progress=False)
 
     @classmethod
-    def of_kept(cls, arrays: Mapping[str, Any], embedder: Embedder | None = None) -> HybridIndex:
-        """The index again from what `kept` gave.
+    def from_arrays(cls, arrays: Mapping[str, Any], embedder: Embedder | None = None) -> HybridIndex:
+        """The index again from what `to_arrays` gave.
 
         Raises:
             KeyError, ValueError: a part is missing or damaged.
@@ -126,7 +126,7 @@ class HybridIndex:
             index._bm25.vocab_dict, index._bm25.nonoccurrence_array = index._numbers, None
         return index
 
-    def kept(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The index as arrays, to keep in a file. Vectors lose what half precision does not hold."""
         import numpy as np  # noqa: PLC0415 - see StaticEmbedder
 
@@ -134,7 +134,7 @@ class HybridIndex:
         scores = {name: self._bm25.scores[name] for name in _SCORES} if self._bm25 else {}
         return {"vectors": self.vectors.astype(np.float16), "terms": words, **scores}
 
-    def search(self, query: str, k: int, *, vector: Vectors | None = None) -> list[Ranked]:
+    def search(self, query: str, k: int, *, vector: Vectors | None = None) -> list[Match]:
         """The `k` best texts, best first, ties in list order.
 
         Texts that share no term with the query take no part, unless none shares any: then vectors alone decide, and
@@ -147,10 +147,10 @@ class HybridIndex:
         scores = self._bm25.get_scores_from_ids(numbers) if self._bm25 and numbers else None
         if scores is None or not scores.any():
             cosines = self.vectors @ meaning
-            return [Ranked(place, min(1.0, float(cosines[place]))) for place in _best(cosines, k)]
+            return [Match(place, min(1.0, float(cosines[place]))) for place in _best(cosines, k)]
         matches = _best(scores, max(_CANDIDATES, 4 * k))
-        shares = _fused(scores[matches], self.vectors[matches] @ meaning)
-        hits = [Ranked(place, min(1.0, float(share))) for place, share in zip(matches, shares, strict=True)]
+        shares = _fuse(scores[matches], self.vectors[matches] @ meaning)
+        hits = [Match(place, min(1.0, float(share))) for place, share in zip(matches, shares, strict=True)]
         return sorted(hits, key=lambda hit: (-hit.score, hit.index))[:k]
 
 
@@ -171,7 +171,7 @@ def _best(scores: Vectors, k: int) -> list[int]:
     return best
 
 
-def _fused(by_terms: Vectors, by_vector: Vectors) -> NDArray[np.float64]:
+def _fuse(by_terms: Vectors, by_vector: Vectors) -> NDArray[np.float64]:
     """Weighted reciprocal rank fusion of two scores of the same texts, 1.0 for the best by both.
 
     Cormack, Clarke and Büttcher (2009), with weights.

@@ -54,7 +54,7 @@ class RunContext:
     """The reason by name of each source that failed."""
     verdicts: dict[str, CitationWord] = field(default_factory=dict)
     """What a model has said of doubtful citations, by their keys."""
-    screened: dict[str, ScreeningCall] = field(default_factory=dict)
+    screening_calls: dict[str, ScreeningCall] = field(default_factory=dict)
     """The calls that ask which passages speak to AI systems, by their keys; teams wait for one that is out."""
 
     def __post_init__(self, now: Callable[[], float]) -> None:
@@ -157,12 +157,12 @@ class RunContext:
                 theme=theme,
                 options_fingerprint=options_fingerprint(self.options),
                 dataset=self.options.dataset,
-                models=self.options.models_told,
+                models=self.options.model_names,
             )
         )
         self.board.enter(self.execution_id, [(team.team_id, team.name) for team in teams])
 
-    async def recalled(self) -> None:
+    async def wait_for_record(self) -> None:
         """In a process that goes on with the run: leaderboard and budget are as the record has them.
 
         Raises:

@@ -41,12 +41,12 @@ async def check_resumable(services: Services, thread_id: str, snapshot: StateSna
     if is_unopened(snapshot):
         return
     if not snapshot.values.get("execution_id"):
-        await _check_kept(services, thread_id)
+        await _refuse_lost_run(services, thread_id)
         raise UnknownThread(f"thread {thread_id!r} has no run to go on with: see `contend runs`")
     check_contest(thread_id, snapshot)
     await _check_original(services, thread_id, snapshot.values["execution_id"])
     if not force:
-        _check_unchanged(services, thread_id, snapshot.values)
+        _check_fingerprint(services, thread_id, snapshot.values)
 
 
 def check_contest(thread_id: str, snapshot: StateSnapshot) -> None:
@@ -72,7 +72,7 @@ async def _check_original(services: Services, thread_id: str, execution_id: str)
         )
 
 
-async def _check_kept(services: Services, thread_id: str) -> None:
+async def _refuse_lost_run(services: Services, thread_id: str) -> None:
     latest = await services.record.latest_execution(thread_id)
     if latest is None or latest.status not in {"running", "interrupted"}:
         return
@@ -82,7 +82,7 @@ async def _check_kept(services: Services, thread_id: str) -> None:
     )
 
 
-def _check_unchanged(services: Services, thread_id: str, state: Mapping[str, Any]) -> None:
+def _check_fingerprint(services: Services, thread_id: str, state: Mapping[str, Any]) -> None:
     began = state["fingerprint"]
     now = config_fingerprint(services, ResolvedOptions.model_validate(state["options"]))
     names = sorted(name for name in began.keys() | now.keys() if began.get(name) != now.get(name))
@@ -103,7 +103,7 @@ async def note_going_on(
         await services.record.set_execution_status(execution_id, "running")
 
 
-async def note_stopped(services: Services, thread_id: str, *, going_on: str = "") -> None:
+async def note_stop(services: Services, thread_id: str, *, going_on: str = "") -> None:
     """A run that ended in the middle is on record as interrupted; `going_on` says how it goes on, if not by resume."""
     latest = await services.record.latest_execution(thread_id)
     if latest is not None and latest.status == "running":
@@ -111,7 +111,7 @@ async def note_stopped(services: Services, thread_id: str, *, going_on: str = ""
         await _note_end(services, latest.execution_id, "interrupted", message)
 
 
-async def note_rolled_back(services: Services, thread_id: str, remaining: str) -> None:
+async def note_rollback(services: Services, thread_id: str, remaining: str) -> None:
     """A run whose checkpoints its caller had deleted is on record as failed, with what it cost.
 
     `remaining` is the execution that the thread's checkpoints hold now, "" where they hold none.

@@ -11,11 +11,11 @@ from contend.models.evaluation import EvaluationResult, MetricResult, Submission
 from contend.models.options import RunOptions
 from contend.models.research import ResearchReport, SearchResult
 from contend.models.task import RunUsage, checked_theme, title_of
-from contend.readiness import models_used
+from contend.readiness import models_of_run
 from contend.report import Reference, ReferencedText, read_draft, read_references
 from contend.report.plain import plain_title
 from contend.services import Services
-from contend.team.metrics import evaluation_of, measure, metric_tasks, unscored
+from contend.team.metrics import evaluation_of, measure, metric_tasks, results_without_score
 from contend.team.state import MetricTask
 from contend.text import ADDRESS, clean, without_tail
 
@@ -34,21 +34,23 @@ async def evaluate(
         InputError: theme or text is not usable.
     """
     question = checked_theme(theme)
-    settled = services.resolve(options or RunOptions(), theme=question).options
-    if not settled.models:
+    resolved_options = services.resolve(options or RunOptions(), theme=question).options
+    if not resolved_options.models:
         raise InputError("no OPENAI_API_KEY or OPENAI_BASE_URL is set: a language model gives the scores; set one")
-    contexts = await services.models.contexts(models_used(settled, []))
-    settled = settled.model_copy(update={"contexts": {name: tokens for name, (tokens, _) in contexts.items()}})
+    contexts = await services.models.contexts(models_of_run(resolved_options, []))
+    resolved_options = resolved_options.model_copy(
+        update={"contexts": {name: tokens for name, (tokens, _) in contexts.items()}}
+    )
     submission = submission_of(text, question)
     document = await services.submissions.put(submission)
-    run = services.open_run(str(uuid4()), settled)
+    run = services.open_run(str(uuid4()), resolved_options)
     tasks = metric_tasks(services, run, submission=document, theme=question, team_id="", round_number=1)
     by_task = await asyncio.gather(*(_measure(services, task) for task in tasks))
     results = [each for of_task in by_task for each in of_task]
     await services.documents.delete([document])
     services.close_run(run.execution_id)
     calls = [each.usage for each in results if each.usage is not None]
-    result = evaluation_of([each.score for each in results], language=settled.language)
+    result = evaluation_of([each.score for each in results], language=resolved_options.language)
     return result, RunUsage.of(calls)
 
 
@@ -107,4 +109,4 @@ async def _measure(services: Services, task: MetricTask) -> list[MetricResult]:
     try:
         return await measure(services, task)
     except (ModelError, MetricError) as error:
-        return await unscored(services, task, error)
+        return await results_without_score(services, task, error)

@@ -89,7 +89,7 @@ class Services:
             record=self.record,
             templates=self.templates,
             library=self.library,
-            language_model=self.models.named,
+            language_model=self.models.by_name,
             now=self.now,
             folder=self.run_folder,
             goes_on=goes_on,
@@ -110,7 +110,7 @@ class Services:
             if execution_id not in self.runs:
                 self.open_run(execution_id, options, goes_on=True)
         run = self.runs[execution_id]
-        await run.recalled()
+        await run.wait_for_record()
         return run
 
     async def _options_of(self, state: Mapping[str, Any]) -> ResolvedOptions:
@@ -144,7 +144,7 @@ class Services:
         from contend.langgraph_compat import show_message  # noqa: PLC0415 - see above
 
         run = self.runs.get(event.execution_id)
-        event = event.model_copy(update={"spent": run.ledger.used}) if run else event
+        event = event.model_copy(update={"spent": run.ledger.usage}) if run else event
         get_stream_writer()(event.model_dump(mode="json"))
         if run and (line := progress_line(event, run.options.language)):
             # One message that grows: chats join what has the same id, and drop it for the state's at the next step.
@@ -160,26 +160,26 @@ class Services:
         run = self.runs.get(execution_id)
         return profile_of(name, run.options).tokens if run else DEFAULT_CONTEXT_TOKENS
 
-    def named(self, role: Role, execution_id: str) -> Model:
+    def model_of(self, role: Role, execution_id: str) -> Model:
         """The model that plays a role in an execution; in one that no run of this process opened, the configured."""
         run, models = self.runs.get(execution_id), self.config.models
         default = models.roles.get(role, models.default)
-        return self.models.named(run.options.models.get(role, default) if run else default)
+        return self.models.by_name(run.options.models.get(role, default) if run else default)
 
     # Learning
 
     @cached_property
     def reflector(self) -> ReflectorAgent:
         return ReflectorAgent(
-            RoleModel("reflector", self.named),
-            lambda execution_id: self._context(self.named("reflector", execution_id).name, execution_id),
+            RoleModel("reflector", self.model_of),
+            lambda execution_id: self._context(self.model_of("reflector", execution_id).name, execution_id),
         )
 
     @cached_property
     def curator(self) -> CuratorAgent:
         builder = UserPromptBuilder(self.templates, library=self.library)
         sections = self.config.files["config/sections.yaml"]
-        return CuratorAgent(RoleModel("curator", self.named), builder, self.playbooks, section_file=sections)
+        return CuratorAgent(RoleModel("curator", self.model_of), builder, self.playbooks, section_file=sections)
 
     @cached_property
     def learn_nodes(self) -> LearnNodes:

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from contend.text import detect_language, shorten, split_sentences, squeezed, terms
+from contend.text import bare_text, detect_language, shorten, split_sentences, terms
 
 _PASSAGE = re.compile(r"^<P(\d+)-[0-9a-f]{8}>.*\n", re.MULTILINE)
 _BLOCK = re.compile(r"<([a-z]{1,20})-([0-9a-f]{8})>\n?(.*?)\n?</\1-\2>", re.DOTALL)
@@ -413,13 +413,13 @@ _ATTACKS = Path(__file__).parents[1] / "data" / "injection" / "attacks.txt"
 
 @lru_cache(maxsize=1)
 def _attacks() -> list[str]:
-    return [squeezed(line.partition(" | ")[2]) for line in _ATTACKS.read_text("utf-8").splitlines()]
+    return [bare_text(line.partition(" | ")[2]) for line in _ATTACKS.read_text("utf-8").splitlines()]
 
 
 def _injection(asked: Asked) -> dict[str, Any]:
     """As one who reads every language would: the excerpts that hold an attack of the tests' own set."""
     shown = enumerate(asked.blocks("passage"), start=1)
-    found = [number for number, text in shown if any(attack in squeezed(text) for attack in _attacks())]
+    found = [number for number, text in shown if any(attack in bare_text(text) for attack in _attacks())]
     return {"reason": "They give orders to whoever reads them.", "speaking": found}
 
 

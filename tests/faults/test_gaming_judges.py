@@ -11,7 +11,7 @@ from contend.models.options import RunOptions
 from contend.scoring import evaluate
 from contend.services import Services
 from contend.settings import load_settings
-from contend.text import normalized
+from contend.text import normalize
 from fakes.vendors import Vendors
 
 
@@ -98,7 +98,7 @@ async def test_a_language_model_is_shown_whatever_works_on_it_quoted_within_one_
 
     (text,) = [call.user for call in judges.vendors.calls if call.prompt == "evaluator/verdicts"]
     (shown,) = re.findall(r"<submission-(?:\w+)>\n(.*)\n</submission-", text, re.DOTALL)
-    assert all(normalized(order) in normalized(shown) for order in case.orders)
+    assert all(normalize(order) in normalize(shown) for order in case.orders)
     assert text.count("</submission-") == 1
     assert "<|im_start|>" not in text
 

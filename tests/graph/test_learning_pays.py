@@ -7,7 +7,7 @@ from uuid import uuid4
 from contend.learning.curator import CuratorAgent
 from contend.learning.graph import LearnNodes, build_learn_graph
 from contend.learning.reflector import PlayedRound, ReflectorAgent
-from contend.learning.selection import Withheld, select_bullets, withheld
+from contend.learning.selection import Holdout, choose_holdout, select_bullets
 from contend.llm import Answer, R, Scope
 from contend.models.playbook import Bullet, Playbook
 from contend.models.task import CallUsage
@@ -61,7 +61,7 @@ class _World:
         """One contest and its learning; the winner's score."""
         execution = str(uuid4())
         bullets = select_bullets(await self.store.load("ferries"), _THEME)
-        held = withheld(bullets, _TEAMS, seed=f"run-{number}")
+        held = choose_holdout(bullets, _TEAMS, seed=f"run-{number}")
         rounds = [self._round(team, bullets, held) for team in _TEAMS]
         asked: dict[str, Any] = {
             "execution_id": execution,
@@ -75,7 +75,7 @@ class _World:
         return max(played.score or 0.0 for played in rounds)
 
     @staticmethod
-    def _round(team: str, bullets: list[Bullet], held: Withheld | None) -> PlayedRound:
+    def _round(team: str, bullets: list[Bullet], held: Holdout | None) -> PlayedRound:
         without = held.bullets if held and held.team_id == team else []
         own = [bullet for bullet in bullets if bullet.id not in without]
         return PlayedRound(team_id=team, round_number=1, score=_score(own), used=[bullet.id for bullet in own])
@@ -94,7 +94,7 @@ async def test_a_good_lesson_earns_its_place_by_the_difference_and_a_planted_har
     assert bullets["good"].status == "active"
     assert bullets["good"].trial.difference is not None
     assert bullets["good"].trial.difference > 0.1
-    assert (await world.store.retired("ferries"))["bad"].harmful >= 1
+    assert (await world.store.retired_bullets("ferries"))["bad"].harmful >= 1
     assert scores[-1] == max(scores) == 0.8
 
 
@@ -123,7 +123,7 @@ async def test_contests_on_one_question_retire_a_planted_harmful_lesson_and_neve
         writers = [call for call in vendors.calls[before:] if call.prompt == "writer/write"]
         had.append(sum(_FROM_MEMORY in call.user for call in writers))
 
-    gone = (await services.playbooks.retired("bridges"))["harmful"]
+    gone = (await services.playbooks.retired_bullets("bridges"))["harmful"]
     left = await services.playbooks.load("bridges")
     await services.aclose()
     assert had == [1, 1, 1, 0]

@@ -17,7 +17,7 @@ from contend.contest.state import Comparison
 from contend.models.evaluation import Submission
 from contend.models.events import WinnerPicked
 from contend.models.research import CitedSentence, Draft, Paragraph, Passage, SearchResult, Section
-from contend.models.round import LeaderboardEntry, ranked
+from contend.models.round import LeaderboardEntry, rank_entries
 from contend.report import build_report
 from contend.services import Services
 from contend.team.judge_view import report_view
@@ -427,12 +427,12 @@ def without_keys(board: list[LeaderboardEntry]) -> list[LeaderboardEntry]:
 def test_a_ranking_does_not_depend_on_the_order_of_its_entries(
     boards: tuple[list[LeaderboardEntry], list[LeaderboardEntry]],
 ) -> None:
-    assert ranked(boards[0]) == ranked(boards[1])
+    assert rank_entries(boards[0]) == rank_entries(boards[1])
 
 
 @given(BOARDS)
 def test_without_keys_a_better_score_then_a_later_scored_round_ranks_higher(board: list[LeaderboardEntry]) -> None:
-    order = [entry for entry in ranked(without_keys(board)) if entry.rank is not None]
+    order = [entry for entry in rank_entries(without_keys(board)) if entry.rank is not None]
 
     assert [entry.rank for entry in order] == list(range(1, len(order) + 1))
     for upper, lower in pairwise(order):
@@ -444,7 +444,7 @@ def test_without_keys_a_better_score_then_a_later_scored_round_ranks_higher(boar
 
 @given(BOARDS)
 def test_among_compared_teams_the_key_decides_and_then_the_score(board: list[LeaderboardEntry]) -> None:
-    order = [entry for entry in ranked(board) if entry.rank is not None and entry.best_score is not None]
+    order = [entry for entry in rank_entries(board) if entry.rank is not None and entry.best_score is not None]
     compared_ones = [entry for entry in order if entry.pairwise_key is not None]
 
     for upper, lower in pairwise(compared_ones):
@@ -455,4 +455,4 @@ def test_among_compared_teams_the_key_decides_and_then_the_score(board: list[Lea
 def test_equal_keys_change_nothing_among_those_compared(board: list[LeaderboardEntry]) -> None:
     equal = [entry.model_copy(update={"pairwise_key": 0.5}) for entry in board]
 
-    assert without_keys(ranked(equal)) == ranked(without_keys(board))
+    assert without_keys(rank_entries(equal)) == rank_entries(without_keys(board))

@@ -32,7 +32,7 @@ def test_a_call_is_refused_when_the_calls_in_flight_leave_no_room_for_it(limits:
     with pytest.raises(BudgetExhausted, match=name):
         ledger.reserve(input_tokens=50, output_tokens=25, price=price)
 
-    assert ledger.exhausted() == name
+    assert ledger.exhausted_limit() == name
 
 
 def test_a_call_that_uses_a_limit_up_exactly_is_made() -> None:
@@ -41,7 +41,7 @@ def test_a_call_that_uses_a_limit_up_exactly_is_made() -> None:
     for _ in range(2):
         ledger.reserve(input_tokens=50, output_tokens=25, price=ModelPrice(input=1, output=1))
 
-    assert ledger.exhausted() is None
+    assert ledger.exhausted_limit() is None
 
 
 def test_a_settled_call_counts_with_what_it_cost() -> None:
@@ -50,8 +50,8 @@ def test_a_settled_call_counts_with_what_it_cost() -> None:
 
     ledger.settle(held, usage(tokens=10))
 
-    assert ledger.used.input_tokens == 10
-    assert ledger.share_left() == pytest.approx(0.9)
+    assert ledger.usage.input_tokens == 10
+    assert ledger.remaining_share() == pytest.approx(0.9)
     ledger.reserve(input_tokens=45, output_tokens=45)
 
 
@@ -68,7 +68,7 @@ def test_a_released_call_counts_nothing() -> None:
 
     ledger.release(ledger.reserve(input_tokens=1, output_tokens=1))
 
-    assert ledger.used == RunUsage()
+    assert ledger.usage == RunUsage()
     ledger.reserve(input_tokens=1, output_tokens=1)
 
 
@@ -77,11 +77,11 @@ def test_active_minutes_end_a_run() -> None:
     ledger = Ledger({"max_minutes": 2}, clock=RunClock(now))
     now.seconds = 90
     ledger.reserve(input_tokens=1, output_tokens=1)
-    assert ledger.share_left() == pytest.approx(0.25)
+    assert ledger.remaining_share() == pytest.approx(0.25)
 
     now.seconds = 121
 
-    assert ledger.exhausted() == "max_minutes"
+    assert ledger.exhausted_limit() == "max_minutes"
     with pytest.raises(BudgetExhausted, match="max_minutes"):
         ledger.reserve(input_tokens=1, output_tokens=1)
 
@@ -93,7 +93,7 @@ def test_a_resumed_run_goes_on_with_what_it_had_used() -> None:
     ledger.seed(calls[:2], seconds=120)
     ledger.know(calls)
 
-    assert ledger.share_left() == pytest.approx(0.4)
+    assert ledger.remaining_share() == pytest.approx(0.4)
     assert ledger.clock.seconds == pytest.approx(120)
     with pytest.raises(BudgetExhausted, match="max_tokens"):
         ledger.reserve(input_tokens=30, output_tokens=20)
@@ -104,7 +104,7 @@ def test_the_smallest_share_left_is_the_one_that_counts() -> None:
 
     ledger.settle(ledger.reserve(input_tokens=10, output_tokens=10), usage(tokens=20))
 
-    assert ledger.share_left() == pytest.approx(0.8)
+    assert ledger.remaining_share() == pytest.approx(0.8)
 
 
 def test_without_limits_nothing_ends() -> None:
@@ -113,9 +113,9 @@ def test_without_limits_nothing_ends() -> None:
     for _ in range(100):
         ledger.settle(ledger.reserve(input_tokens=10**6, output_tokens=10**6), usage(tokens=10**6, usd=None))
 
-    assert ledger.share_left() == 1.0
-    assert ledger.exhausted() is None
-    assert ledger.used.cost_usd is None
+    assert ledger.remaining_share() == 1.0
+    assert ledger.exhausted_limit() is None
+    assert ledger.usage.cost_usd is None
 
 
 def test_an_unknown_price_is_refused_under_a_limit_in_dollars() -> None:
@@ -146,4 +146,4 @@ def test_teams_at_once_never_overshoot(limit: int, steps: list[tuple[int, int, f
     for held, most in open_calls:
         ledger.settle(held, usage(tokens=most))
 
-    assert ledger.used.input_tokens <= limit
+    assert ledger.usage.input_tokens <= limit

@@ -135,7 +135,7 @@ async def test_a_reply_comes_back_in_the_agreed_shape_with_its_usage(vendors: Ve
     assert usage.call_key == "scout/2/evaluator/evaluator/metric/coverage"
     assert (usage.model, usage.role, usage.requests) == ("judge-1", "evaluator", 1)
     assert usage.cost_usd == pytest.approx((usage.input_tokens * 2 + usage.output_tokens * 10) / 1e6)
-    assert caller.ledgers["run-1"].used.input_tokens == usage.input_tokens
+    assert caller.ledgers["run-1"].usage.input_tokens == usage.input_tokens
 
 
 async def test_delimiters_that_a_model_copies_are_taken_out(vendors: Vendors, prompts: PromptLibrary) -> None:
@@ -320,7 +320,7 @@ async def test_an_unusable_reply_is_repaired_once_with_its_fault_shown(
     assert second.body["messages"][:2] == first.body["messages"]
     assert shown in second.body["messages"][-1]["content"]
     assert usage.requests == 2
-    assert usage.input_tokens == caller.ledgers["run-1"].used.input_tokens
+    assert usage.input_tokens == caller.ledgers["run-1"].usage.input_tokens
     assert value.reason
 
 
@@ -334,7 +334,7 @@ async def test_a_reply_that_is_unusable_twice_is_an_error_and_was_paid_for(
             await caller.score()
 
     assert len(vendors.calls) == 2
-    assert caller.ledgers["run-1"].used.requests == 2
+    assert caller.ledgers["run-1"].usage.requests == 2
     assert not caught.value.transient
 
 
@@ -680,7 +680,7 @@ async def test_teams_that_call_at_once_do_not_overshoot_a_budget(vendors: Vendor
 
     assert len(vendors.calls) == 3
     assert sum(isinstance(outcome, BudgetExhausted) for outcome in outcomes) == 5
-    assert ledger.exhausted() == "max_calls"
+    assert ledger.exhausted_limit() == "max_calls"
 
 
 async def test_a_failed_or_cancelled_call_gives_its_reservation_back(vendors: Vendors, prompts: PromptLibrary) -> None:

@@ -315,9 +315,9 @@ async def stubborn(on_event=None):
 
 def test_a_second_signal_ends_a_stubborn_process_at_once(tmp_path: Path) -> None:
     script = f"""{_STUBBORN}
-from contend.cli.run import until_stopped
+from contend.cli.run import run_until_signal
 
-asyncio.run(until_stopped(stubborn(), on_stop=lambda: None, at_once=lambda: print("at once", flush=True)))
+asyncio.run(run_until_signal(stubborn(), on_stop=lambda: None, at_once=lambda: print("at once", flush=True)))
 """
     (tmp_path / "stubborn.py").write_text(script)
 

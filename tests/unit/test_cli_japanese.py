@@ -12,7 +12,7 @@ import pytest
 
 import contend.cli
 from contend.cli import japanese
-from contend.cli.ui import STATUS, WHY_STOPPED
+from contend.cli.ui import STATUS, STOP_REASONS
 from contend.models.options import Approval
 from contend.models.task import RunStatus, TeamStage
 from contend.text import detect_language
@@ -137,7 +137,7 @@ def _messages_of(name: str, args: list[ast.expr]) -> Iterator[str]:
             yield from _texts(message)
         case "plain_table", names:
             yield from (name for each in names for name in _texts(each) if name.isalpha())
-        case "counted", [_, ast.Constant(value=str(thing))]:
+        case "count_text", [_, ast.Constant(value=str(thing))]:
             yield f"{{count}} {thing}"
 
 
@@ -149,7 +149,7 @@ def _texts(tree: ast.AST) -> Iterator[str]:
 def test_every_message_of_the_command_line_has_its_japanese() -> None:
     messages = set(_messages())
 
-    states = {*STATUS.values(), *WHY_STOPPED.values(), *get_args(TeamStage), *get_args(RunStatus), *get_args(Approval)}
+    states = {*STATUS.values(), *STOP_REASONS.values(), *get_args(TeamStage), *get_args(RunStatus), *get_args(Approval)}
 
     assert len(messages) > 150
     assert (messages | states) - japanese().keys() == set()

@@ -19,7 +19,7 @@ from contend.errors import ContendError, InputError
 from contend.exports import scores_csv, to_docx, to_pdf
 from contend.models.record import Language
 from contend.models.research import Passage
-from contend.models.round import LeaderboardEntry, RoundRow, ranked
+from contend.models.round import LeaderboardEntry, RoundRow, rank_entries
 from contend.models.task import ExecutionRow, RunUsage
 from contend.report import PublishedLine, PublishedMark, to_html
 from contend.stored_runs import StoredRun
@@ -216,7 +216,7 @@ def run(*rounds: RoundRow) -> StoredRun:
         status="completed",
         message="",
         teams=[],
-        leaderboard=ranked(
+        leaderboard=rank_entries(
             _entry(team, name, [row for row in rounds if row.team_id == team]) for team, name in teams.items()
         ),
         rounds=list(rounds),

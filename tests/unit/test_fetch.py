@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from contend.sources.calls import certificates
-from contend.sources.fetch import Fetched, Fetcher, Guard, Resolve, resolve
+from contend.sources.fetch import FetchedPage, Fetcher, Guard, Resolve, resolve
 from contend.sources.readers.document import Unreadable
 from fakes.replay import Answer, Asked, Replay
 
@@ -57,7 +57,7 @@ async def refusal(reader: Fetcher, url: str) -> str:
 
 
 async def test_a_page_comes_as_it_was_sent_with_its_kind_and_charset(web: Replay) -> None:
-    assert await fetcher().get(f"{web.url}/hum?a=1#part") == Fetched("html", PAGE.body, "utf-8")
+    assert await fetcher().get(f"{web.url}/hum?a=1#part") == FetchedPage("html", PAGE.body, "utf-8")
     assert (web.asked[0].path, web.asked[0].query) == ("/hum", {"a": "1"})
 
 

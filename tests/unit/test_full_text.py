@@ -36,7 +36,7 @@ def html(body: bytes, charset: str = "") -> Answer:
 
 def texts(arxiv_url: str | None = None, *, interval: float = 0.0, deadline: float = 100.0) -> FullTexts:
     arxiv = ArxivSource(arxiv_url, interval_seconds=interval)
-    return FullTexts(arxiv, allowed=[ip_network("127.0.0.1/32")], deadline_seconds=deadline)
+    return FullTexts(arxiv, allowed_networks=[ip_network("127.0.0.1/32")], deadline_seconds=deadline)
 
 
 def whole(text: FullText) -> str:

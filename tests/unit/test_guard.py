@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.sources.fetch import Guard, is_public, parsed
+from contend.sources.fetch import Guard, is_public, parse_address
 from contend.sources.readers.document import Unreadable
 
 PUBLIC = "93.184.215.14"
@@ -24,7 +24,7 @@ def resolving(**hosts: Sequence[str]) -> Guard:
 
 async def refusal(guard: Guard, url: str) -> str:
     with pytest.raises(Unreadable) as caught:
-        await guard.addresses(parsed(url))
+        await guard.addresses(parse_address(url))
     return str(caught.value)
 
 
@@ -140,7 +140,7 @@ async def test_a_host_that_cannot_be_found_is_told_so() -> None:
 
 @pytest.mark.parametrize("url", ["https://example.org/", "http://example.org:8080/x", "https://例え.jp/"])
 async def test_a_page_of_the_public_web_is_let_through(url: str) -> None:
-    assert await resolving().addresses(parsed(url)) == [PUBLIC]
+    assert await resolving().addresses(parse_address(url)) == [PUBLIC]
 
 
 async def test_a_network_of_the_users_own_is_let_through_on_every_port_and_no_other() -> None:
@@ -149,5 +149,5 @@ async def test_a_network_of_the_users_own_is_let_through_on_every_port_and_no_ot
 
     guard = Guard([ip_network("10.1.0.0/16")], resolve=wiki)
 
-    assert await guard.addresses(parsed("http://wiki.example:8090/page")) == ["10.1.2.3"]
+    assert await guard.addresses(parse_address("http://wiki.example:8090/page")) == ["10.1.2.3"]
     assert "10.2.0.1 is not public" in await refusal(guard, "http://other.example/")

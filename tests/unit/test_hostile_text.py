@@ -9,7 +9,7 @@ from langchain_core.messages import HumanMessage
 
 from contend.errors import InputError
 from contend.preflight import question_of
-from contend.text import clean, normalized
+from contend.text import clean, normalize
 from fakes.patterns import MOST_GROWTH, Use, cost, ended_in_time, uses_in
 
 MARKS = "\u0301\u0316"  # above and below in turn: to be sorted
@@ -23,7 +23,7 @@ def test_combining_marks_beyond_thirty_in_a_row_are_left_out() -> None:
 def test_no_text_unfolds_to_a_long_run_of_marks(form: str) -> None:
     """Tried with every character that is, or unfolds to, marks alone."""
     for character in _all_marks():
-        run = unicodedata.normalize("NFKD", normalized(character * 100, form))  # type: ignore[arg-type]  # one of the four
+        run = unicodedata.normalize("NFKD", normalize(character * 100, form))  # type: ignore[arg-type]  # one of the four
         assert len(run) <= 30 * len(unicodedata.normalize("NFKD", character))
 
 
@@ -35,7 +35,7 @@ def _all_marks() -> list[str]:
 
 @pytest.mark.parametrize("text", ["が ぱ　ﾊﾟ", "e\u0301", "กำลัง ที่", "שָׁלוֹם", "ཧཱུྃ", "नमस्ते", "Việt Nam", "Ä\u0323"])
 def test_text_of_any_script_is_normalized_as_ever(text: str) -> None:
-    assert normalized(text) == unicodedata.normalize("NFKC", text)
+    assert normalize(text) == unicodedata.normalize("NFKC", text)
     assert clean(text) == unicodedata.normalize("NFC", text)
 
 

@@ -25,8 +25,8 @@ def board_of(*told: Told) -> LiveLeaderboard:
     board = LiveLeaderboard()
     board.enter(RUN, [(team_id, team_id.upper()) for team_id in "abcd"])
     for team_id, round_number, score in told:
-        board.submitted(RUN, team_id, round_number)
-        board.scored(RUN, team_id, round_number, score)
+        board.add_submission(RUN, team_id, round_number)
+        board.add_score(RUN, team_id, round_number, score)
     return board
 
 
@@ -49,7 +49,7 @@ def test_an_unknown_execution_has_an_empty_leaderboard() -> None:
 
 def test_a_submission_without_a_score_has_a_rank_and_no_score() -> None:
     board = board_of()
-    board.submitted(RUN, "b", 1)
+    board.add_submission(RUN, "b", 1)
 
     assert (line_of(board, "b").rank, line_of(board, "b").best_score) == (1, None)
 
@@ -76,7 +76,7 @@ def test_a_round_scored_again_keeps_the_last_score() -> None:
 
 def test_a_round_submitted_again_keeps_its_score() -> None:
     board = board_of(Told("a", 1, 0.8))
-    board.submitted(RUN, "a", 1)
+    board.add_submission(RUN, "a", 1)
 
     assert line_of(board, "a").best_score == 0.8
 

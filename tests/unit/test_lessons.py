@@ -8,10 +8,10 @@ import pytest
 
 from contend.errors import InputError
 from contend.learning.curator import read_sections
-from contend.learning.graph import credited
+from contend.learning.graph import with_credit
 from contend.learning.meaning import CONTRADICTION, Nearness, contradicts
 from contend.learning.screening import BARS, Sources, refusal
-from contend.learning.selection import Withheld, select_bullets, withheld
+from contend.learning.selection import Holdout, choose_holdout, select_bullets
 from contend.models.playbook import Bullet, Playbook, PlaybookSection, ReflectionResult, Trial
 from contend.retrieval import default_embedder
 from contend.settings.files import resource
@@ -397,13 +397,13 @@ def test_an_empty_playbook_gives_no_bullets() -> None:
 def test_half_of_the_lessons_are_withheld_from_one_team_and_the_same_when_it_is_drawn_again() -> None:
     bullets = [_bullet(f"b-{number}", f"Lesson {number}.") for number in range(8)]
 
-    draws = [withheld(bullets, ["scout", "skeptic", "scholar"], seed=f"run-{number}") for number in range(60)]
+    draws = [choose_holdout(bullets, ["scout", "skeptic", "scholar"], seed=f"run-{number}") for number in range(60)]
 
     assert {len(draw.bullets) for draw in draws if draw} == {4}
     assert {draw.team_id for draw in draws if draw} == {"scout", "skeptic", "scholar"}
     assert {key for draw in draws if draw for key in draw.bullets} == {bullet.id for bullet in bullets}
-    assert draws[3] == withheld(bullets, ["skeptic", "scout", "scholar"], seed="run-3")
-    assert withheld(bullets, ["scout"], seed="run-1") is None
+    assert draws[3] == choose_holdout(bullets, ["skeptic", "scout", "scholar"], seed="run-3")
+    assert choose_holdout(bullets, ["scout"], seed="run-1") is None
 
 
 @pytest.mark.parametrize(
@@ -420,9 +420,9 @@ def test_a_vote_comes_from_the_difference_and_opinion_breaks_ties(
     with_it: float, without: float | None, opinion: str, vote: str
 ) -> None:
     said = ReflectionResult.model_validate({"bullet_evaluations": [{"bullet_id": "b-1", "tag": opinion}]})
-    held = Withheld(team_id="without", bullets=["b-1"])
+    held = Holdout(team_id="without", bullets=["b-1"])
 
-    result = credited(said, [_bullet("b-1", "A lesson.")], {"with": with_it, "without": without}, held)
+    result = with_credit(said, [_bullet("b-1", "A lesson.")], {"with": with_it, "without": without}, held)
 
     assert [(each.bullet_id, each.tag) for each in result.bullet_evaluations] == [("b-1", vote)]
     assert [each.difference is None for each in result.observations] == [without is None]
@@ -432,6 +432,6 @@ def test_an_opinion_against_what_earlier_runs_showed_does_not_count() -> None:
     shown = _bullet("b-1", "A lesson.").model_copy(update={"trial": Trial(shown=4, withheld=2, difference=-0.2)})
     said = ReflectionResult.model_validate({"bullet_evaluations": [{"bullet_id": "b-1", "tag": "helpful"}]})
 
-    (vote,) = credited(said, [shown], {"a": 0.5, "b": 0.6}, None).bullet_evaluations
+    (vote,) = with_credit(said, [shown], {"a": 0.5, "b": 0.6}, None).bullet_evaluations
 
     assert vote.tag == "neutral"

@@ -27,7 +27,7 @@ from contend.models.events import (
     TeamDone,
     TeamStarted,
 )
-from contend.models.round import LeaderboardEntry, ranked
+from contend.models.round import LeaderboardEntry, rank_entries
 from contend.models.task import RunUsage
 
 RUN = "run"
@@ -41,7 +41,7 @@ NAMES = {"en": ("Archivist", "Skeptic"), "ja": ("文書係のチーム", "懐疑
 def events(language: str) -> list[AnyEvent]:
     """A run in its second round: one team ahead, one failed."""
     first, second = NAMES[language]
-    board = ranked(
+    board = rank_entries(
         [
             LeaderboardEntry(
                 team_id="a", team_name=first, best_score=0.868, best_round=1, latest_round=1, scored_round=1
@@ -117,7 +117,7 @@ def test_a_run_in_its_second_round(language: str, width: int, height: int, snaps
 def test_more_teams_than_lines_are_cut_to_the_best() -> None:
     board = Board(theme="many")
     board.rank(
-        ranked(
+        rank_entries(
             LeaderboardEntry(
                 team_id=f"t{n}", team_name=f"T{n}", best_score=n / 100, best_round=1, latest_round=1, scored_round=1
             )
@@ -161,7 +161,7 @@ def test_teams_without_a_rank_come_last_in_the_order_in_which_they_were_entered(
 
 def test_a_team_that_nobody_could_score_is_shown_as_unscored() -> None:
     board = Board(theme="unscored")
-    board.rank(ranked([LeaderboardEntry(team_id="a", team_name="A", latest_round=1)]))
+    board.rank(rank_entries([LeaderboardEntry(team_id="a", team_name="A", latest_round=1)]))
 
     assert any("unscored" in line for line in drawn(board, width=80, height=24))
 

@@ -27,7 +27,7 @@ def test_a_number_of_one_token_has_the_probabilities_of_that_token() -> None:
     found = spread(told('{"percent": '), told("80", _80=0.6, _90=0.3, _x=0.1), told("}"))
 
     assert found == {80: pytest.approx(2 / 3), 90: pytest.approx(1 / 3)}
-    assert reply(80).expected(found) == pytest.approx((80 * 2 + 90) / 300)
+    assert reply(80).expected_score(found) == pytest.approx((80 * 2 + 90) / 300)
 
 
 def test_a_number_of_several_tokens_counts_with_each_of_them_changed() -> None:
@@ -105,12 +105,12 @@ def test_a_probability_that_is_no_number_is_left_out() -> None:
 
 @pytest.mark.parametrize("likely", [{}, {250: 1.0}, {-1: 1.0}])
 def test_without_a_likely_percentage_the_plain_score_counts(likely: dict[int, float]) -> None:
-    assert reply(70).expected(likely) == 0.7
+    assert reply(70).expected_score(likely) == 0.7
 
 
 @given(st.dictionaries(st.integers(-10, 300), st.floats(0, 1), max_size=8), st.integers(0, 100))
 def test_an_expected_score_is_a_score(likely: dict[int, float], percent: int) -> None:
-    assert 0 <= reply(percent).expected(likely) <= 1
+    assert 0 <= reply(percent).expected_score(likely) <= 1
 
 
 @given(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contend.learning.merging import MergeRules, merged, with_vote
+from contend.learning.merging import MergeRules, merge, with_vote
 from contend.learning.screening import Sources
 from contend.models.playbook import (
     Bullet,
@@ -18,7 +18,7 @@ from contend.models.playbook import (
     PlaybookSection,
     ReflectionResult,
 )
-from contend.stores.playbooks import Curated
+from contend.stores.playbooks import Curation
 
 _LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 _RULES = MergeRules("run-9")
@@ -71,8 +71,8 @@ def _votes(*tags: BulletEvaluation) -> ReflectionResult:
     return ReflectionResult(bullet_evaluations=[*tags])
 
 
-def _merged(playbook: Playbook, *items: DeltaContextItem, rules: MergeRules = _RULES) -> Curated:
-    return merged(playbook, items, ReflectionResult(), rules)
+def _merged(playbook: Playbook, *items: DeltaContextItem, rules: MergeRules = _RULES) -> Curation:
+    return merge(playbook, items, ReflectionResult(), rules)
 
 
 def test_an_add_makes_a_quarantined_bullet_that_names_its_run() -> None:
@@ -135,7 +135,7 @@ def test_votes_count_and_neutral_changes_nothing() -> None:
     playbook = _playbook(_bullet(keys[0], _PRIMARY), _bullet(keys[1], _YEAR), _bullet(keys[2], _POINTS))
     tags = [_tag(key, tag) for key, tag in zip(keys, ("helpful", "harmful", "neutral"), strict=True)]
 
-    curated = merged(playbook, [], _votes(*tags), _RULES)
+    curated = merge(playbook, [], _votes(*tags), _RULES)
 
     assert [(bullet.helpful, bullet.harmful) for bullet in curated.bullets] == [(1, 0), (0, 1), (0, 0)]
     assert curated.bullets[2] == playbook.bullets[2]
@@ -145,7 +145,7 @@ def test_votes_count_and_neutral_changes_nothing() -> None:
 def test_a_vote_for_an_unknown_bullet_is_skipped_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
 
-    curated = merged(_playbook(), [], _votes(_tag("gone", "helpful")), _RULES)
+    curated = merge(_playbook(), [], _votes(_tag("gone", "helpful")), _RULES)
 
     assert [skip.bullet_id for skip in curated.skipped] == ["gone"]
     assert "gone" in caplog.text
@@ -167,7 +167,7 @@ def test_a_bullet_that_harms_more_than_it_helps_is_deleted_at_the_third_vote() -
     )
     tags = [_tag(key, "harmful") for key in ("two", "three", "even")]
 
-    curated = merged(playbook, [], _votes(*tags), _RULES)
+    curated = merge(playbook, [], _votes(*tags), _RULES)
 
     assert [bullet.id for bullet in curated.bullets] == ["two", "even"]
     (deleted,) = curated.delta_items
@@ -221,8 +221,8 @@ def test_a_newcomer_that_helped_in_neither_of_two_runs_is_retired() -> None:
     observed = [Observation(bullet_id="b-1", difference=-0.1)]
     playbook = _playbook(_bullet("b-1", _PRIMARY), _bullet("b-2", _YEAR))
 
-    once = merged(playbook, [], ReflectionResult(observations=observed), _RULES)
-    again = merged(_playbook(*once.bullets), [], ReflectionResult(observations=observed), _RULES)
+    once = merge(playbook, [], ReflectionResult(observations=observed), _RULES)
+    again = merge(_playbook(*once.bullets), [], ReflectionResult(observations=observed), _RULES)
 
     assert [bullet.id for bullet in once.bullets] == ["b-1", "b-2"]
     assert [bullet.id for bullet in again.bullets] == ["b-2"]
@@ -232,7 +232,7 @@ def test_a_newcomer_that_helped_in_neither_of_two_runs_is_retired() -> None:
 def test_what_runs_with_and_without_a_bullet_showed_is_kept() -> None:
     observed = [Observation(bullet_id="b-1", difference=share) for share in (None, 0.1, 0.3)]
 
-    (bullet,) = merged(
+    (bullet,) = merge(
         _playbook(_bullet("b-1", _PRIMARY, helpful=1)), [], ReflectionResult(observations=observed), _RULES
     ).bullets
 
@@ -365,7 +365,7 @@ def test_any_delta_is_done_or_skipped_and_the_rules_hold_after(
     )
     before = playbook.model_copy(deep=True)
 
-    curated = merged(playbook, items, _votes(*tags), _RULES)
+    curated = merge(playbook, items, _votes(*tags), _RULES)
 
     ids = [bullet.id for bullet in curated.bullets]
     assert playbook == before
@@ -383,10 +383,10 @@ def test_any_delta_is_done_or_skipped_and_the_rules_hold_after(
 def test_what_was_rehearsed_is_what_happens(items: list[DeltaContextItem], tags: list[BulletEvaluation]) -> None:
     playbook = _playbook(_bullet("b-1", _PRIMARY, harmful=2), _bullet("b-2", _YEAR), _bullet("b-3", _POINTS))
 
-    rehearsed = merged(playbook, items, _votes(*tags), _RULES)
-    done = merged(playbook, rehearsed.delta_items, _votes(*tags), _RULES)
+    rehearsed = merge(playbook, items, _votes(*tags), _RULES)
+    done = merge(playbook, rehearsed.delta_items, _votes(*tags), _RULES)
 
-    def plain(curated: Curated) -> list[tuple[str, str, int, int]]:
+    def plain(curated: Curation) -> list[tuple[str, str, int, int]]:
         return [(bullet.id, bullet.content, bullet.helpful, bullet.harmful) for bullet in curated.bullets]
 
     assert sorted(plain(done)) == sorted(plain(rehearsed))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from contend.errors import InputError, PlaybookChanged, PlaybookDamaged, StoreError, StoreLocked, UnknownLesson
 from contend.models.playbook import Bullet, DeltaContextItem, Playbook, Skipped
-from contend.stores.playbooks import Change, Curated, PlaybookStore
+from contend.stores.playbooks import Change, Curation, PlaybookStore
 from fakes.children import outside
 from fakes.disk import file_size_limit
 from fakes.fork_server import Process
@@ -30,10 +30,10 @@ def _bullet(key: str, content: str = "Search primary sources first.", *, helpful
 
 
 def _adding(*keys: str) -> Change:
-    def change(playbook: Playbook) -> Curated:
+    def change(playbook: Playbook) -> Curation:
         added = [_bullet(key, f"Lesson {key}") for key in keys]
         items = [DeltaContextItem(operation="ADD", bullet_id=key, content=f"Lesson {key}") for key in keys]
-        return Curated(
+        return Curation(
             [*playbook.bullets, *added], items, [Skipped(bullet_id="x", reason="unknown id")], {"helpful": 1}, ""
         )
 
@@ -41,7 +41,7 @@ def _adding(*keys: str) -> Change:
 
 
 def _only(*bullets: Bullet) -> Change:
-    return lambda _: Curated(list(bullets), [], [], {}, "")
+    return lambda _: Curation(list(bullets), [], [], {}, "")
 
 
 def _ids(playbook: Playbook) -> set[str]:
@@ -52,7 +52,7 @@ _SAVE_FOR_EVER = """
 import asyncio, sys
 from pathlib import Path
 from contend.models.playbook import Bullet
-from contend.stores.playbooks import Curated, PlaybookStore
+from contend.stores.playbooks import Curation, PlaybookStore
 
 async def main(folder):
     store = PlaybookStore(Path(folder))
@@ -60,7 +60,7 @@ async def main(folder):
         version = (await store.load("d")).version + 1
         text = f"version {version} " * 50
         bullets = [Bullet(id=f"b-{n}", section="s", content=text, searchable_text=text) for n in range(200)]
-        await store.apply("d", f"run-{version}", lambda old: Curated(bullets, [], [], {}, ""))
+        await store.apply("d", f"run-{version}", lambda old: Curation(bullets, [], [], {}, ""))
         print(version, flush=True)
 asyncio.run(main(sys.argv[1]))
 """
@@ -94,19 +94,19 @@ async def test_an_execution_is_applied_once_and_gets_its_first_result_again(stor
 
     again = await store.apply("d", "run-1", _adding("b-3"))
 
-    assert again == first == await store.applied("d", "run-1")
+    assert again == first == await store.result_of("d", "run-1")
     assert (first.bullets_before, first.bullets_after, first.playbook_version) == (0, 1, 1)
     assert _ids(await store.load("d")) == {"b-1", "b-2"}
 
 
 async def test_an_execution_not_applied_yet_has_no_result(store: PlaybookStore) -> None:
-    assert await store.applied("d", "run-1") is None
+    assert await store.result_of("d", "run-1") is None
 
 
 async def test_a_change_that_changes_nothing_makes_no_version(store: PlaybookStore) -> None:
     await store.apply("d", "run-1", _adding("b-1"))
 
-    result = await store.apply("d", "run-2", lambda old: Curated(old.bullets, [], [], {}, "nothing new"))
+    result = await store.apply("d", "run-2", lambda old: Curation(old.bullets, [], [], {}, "nothing new"))
 
     assert (result.playbook_version, result.summary) == (1, "nothing new")
     assert len(await store.history("d")) == 1

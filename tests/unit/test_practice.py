@@ -159,7 +159,9 @@ async def test_lessons_from_errors_stay_where_the_questions_set_aside_fare_bette
 
 
 async def test_of_an_expression_nothing_but_the_expression_is_asked_for(tmp_path: Path) -> None:
-    [answered] = await _practice(Pupil(), tmp_path, "expression").answered(_questions(2, 3), Playbook(dataset="growth"))
+    [answered] = await _practice(Pupil(), tmp_path, "expression").answer_all(
+        _questions(2, 3), Playbook(dataset="growth")
+    )
 
     assert answered.answer == "1 / 4"
     assert answered.reasoning == ""
@@ -221,12 +223,12 @@ async def test_what_was_asked_when_an_answer_failed_is_kept_and_no_more_is_asked
     held = _questions(100, 120)
     first = LastReplies(fails_after=3)
     with pytest.raises(ModelError, match="went away"):
-        await _practice(first, tmp_path).answered(held, Playbook(dataset="growth"))
+        await _practice(first, tmp_path).answer_all(held, Playbook(dataset="growth"))
     assert len(first.asked) == 3
     assert first.calls == 4
 
     second = Pupil()
-    answered = await _practice(second, tmp_path).answered(held, Playbook(dataset="growth"))
+    answered = await _practice(second, tmp_path).answer_all(held, Playbook(dataset="growth"))
 
     assert len(second.asked) == 17
     assert [each.question for each in answered] == held
@@ -248,10 +250,10 @@ async def test_off_on_off_on_asks_each_anew_and_compares_off_with_off(tmp_path: 
 
 async def test_an_answer_with_a_line_separator_in_it_is_kept_too(tmp_path: Path) -> None:
     held = _questions(100, 105)
-    await _practice(Pupil(reasoning="so\u2028it is"), tmp_path).answered(held, Playbook(dataset="growth"))
+    await _practice(Pupil(reasoning="so\u2028it is"), tmp_path).answer_all(held, Playbook(dataset="growth"))
 
     pupil = Pupil()
-    await _practice(pupil, tmp_path).answered(held, Playbook(dataset="growth"))
+    await _practice(pupil, tmp_path).answer_all(held, Playbook(dataset="growth"))
 
     assert pupil.asked == []
 
@@ -259,12 +261,12 @@ async def test_an_answer_with_a_line_separator_in_it_is_kept_too(tmp_path: Path)
 async def test_a_line_that_a_kill_cut_off_is_asked_again(tmp_path: Path) -> None:
     held = _questions(100, 105)
     practice = _practice(Pupil(), tmp_path)
-    await practice.answered(held, Playbook(dataset="growth"))
+    await practice.answer_all(held, Playbook(dataset="growth"))
     file = tmp_path / "learning" / "growth.answers.jsonl"
     file.write_text(file.read_text()[:-20] + "\n")
 
     pupil = Pupil()
-    await _practice(pupil, tmp_path).answered(held, Playbook(dataset="growth"))
+    await _practice(pupil, tmp_path).answer_all(held, Playbook(dataset="growth"))
 
     assert len(pupil.asked) == 1
     assert all(json.loads(line) for line in file.read_text().splitlines()[-1:])

@@ -42,8 +42,8 @@ def board_of(teams: Mapping[str, Rounds], keys: Mapping[str, float]) -> LiveLead
     board.enter(RUN, [(team, team.upper()) for team in teams])
     for team, rounds in teams.items():
         for number, score in rounds.items():
-            board.submitted(RUN, team, number)
-            board.scored(RUN, team, number, score)
+            board.add_submission(RUN, team, number)
+            board.add_score(RUN, team, number, score)
     board.set_pairwise(RUN, {team: key for team, key in keys.items() if team in teams})
     return board
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contend.models.round import LeaderboardEntry, LiveLeaderboard, ranked
+from contend.models.round import LeaderboardEntry, LiveLeaderboard, rank_entries
 from contend.models.task import TeamStatus
 from contend.stores.record import RecordStore
 from fakes.record_rows import RUN, evaluation, rows_in, submission
@@ -96,9 +96,9 @@ async def _play(store: RecordStore, live: LiveLeaderboard, execution_id: str, st
         for number, score in enumerate(standing.scores, start=1):
             of_run = {"execution_id": execution_id}
             await store.save_submission(submission(number, team_id=team_id).model_copy(update=of_run))
-            live.submitted(execution_id, team_id, number)
+            live.add_submission(execution_id, team_id, number)
             await store.save_evaluation(evaluation(score, number, team_id=team_id).model_copy(update=of_run))
-            live.scored(execution_id, team_id, number, score)
+            live.add_score(execution_id, team_id, number, score)
     keys = {team_id: each.pairwise_key for team_id, each in standings.items() if each.pairwise_key is not None}
     await store.set_pairwise(execution_id, keys)
     live.set_pairwise(execution_id, keys)
@@ -127,11 +127,11 @@ def test_the_records_leaderboard_is_the_ranking_rule_and_equals_the_live_one(
     loop.run(_play(shared_store, live, execution_id, standings))
     recorded = loop.run(shared_store.leaderboard(execution_id))
 
-    assert recorded == ranked(standing.entry(team_id) for team_id, standing in standings.items())
+    assert recorded == rank_entries(standing.entry(team_id) for team_id, standing in standings.items())
     assert recorded == live.leaderboard(execution_id)
 
     goes_on = loop.run(shared_store.board([execution_id]))
     for board in (goes_on, live):
-        board.submitted(execution_id, "a", 4)
-        board.scored(execution_id, "a", 4, 0.5)
+        board.add_submission(execution_id, "a", 4)
+        board.add_score(execution_id, "a", 4, 0.5)
     assert goes_on.leaderboard(execution_id) == live.leaderboard(execution_id)

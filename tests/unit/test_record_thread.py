@@ -103,7 +103,7 @@ async def test_a_write_that_nobody_waits_for_goes_with_the_next_one(path: Path) 
 
     thread.submit(Job(what="one that nobody waits for", work=note, writes=True, creates=True))
     await asyncio.sleep(0.05)
-    thread.submit(Job(what="the next", work=note, done=done, writes=True, creates=True))
+    thread.submit(Job(what="the next", work=note, future=done, writes=True, creates=True))
     await asyncio.wrap_future(done)
 
     first, second = transactions
@@ -139,7 +139,7 @@ async def test_a_durable_write_whose_caller_is_cancelled_is_written(store: Recor
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 async def test_a_defect_on_the_records_thread_leaves_nobody_waiting(path: Path) -> None:
     thread, done = RecordThread(RecordFile(path, lock_seconds=1.0)), Future[None]()
-    thread.submit(Job(what="a defect", work=lambda _: 1 / 0, creates=True, writes=True, done=done))
+    thread.submit(Job(what="a defect", work=lambda _: 1 / 0, creates=True, writes=True, future=done))
     started = [each for each in threading.enumerate() if each.name == "contend-record"]
 
     with pytest.raises(StoreError, match="a defect was given up"):
@@ -222,7 +222,7 @@ def test_work_that_comes_when_the_records_thread_is_ending_is_done(path: Path) -
 
     def ask(_: int) -> bool:
         done = Future[object]()
-        thread.submit(Job(what="a question", work=lambda _: False, done=done))
+        thread.submit(Job(what="a question", work=lambda _: False, future=done))
         return done.result(timeout=100) is None
 
     with ThreadPoolExecutor(4) as askers:

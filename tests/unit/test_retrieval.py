@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from contend.retrieval import HybridIndex, Ranked, default_embedder
+from contend.retrieval import HybridIndex, Match, default_embedder
 
 ENGLISH = [
     "Suspension bridges hum when vortices are shed from both sides of the deck.",
@@ -59,7 +59,7 @@ def index() -> HybridIndex:
     return HybridIndex([*ENGLISH, *JAPANESE])
 
 
-def places(found: list[Ranked]) -> list[int]:
+def places(found: list[Match]) -> list[int]:
     return [each.index for each in found]
 
 

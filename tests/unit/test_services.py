@@ -65,7 +65,7 @@ async def test_a_recalled_run_has_used_the_tokens_money_and_minutes_that_are_on_
     ledger = (await services.run(state_of(max_calls=3, max_minutes=1))).ledger
 
     await services.aclose()
-    assert (ledger.used.requests, ledger.used.input_tokens, ledger.used.cost_usd) == (2, 20, 1.0)
+    assert (ledger.usage.requests, ledger.usage.input_tokens, ledger.usage.cost_usd) == (2, 20, 1.0)
     assert 1.5 <= ledger.clock.seconds < 30
 
 

@@ -250,8 +250,8 @@ def test_folders_are_settled_when_settings_are_loaded(tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path / "elsewhere")
 
     assert settings.folder == tmp_path / "told"
-    assert settings.located("papers") == tmp_path / "papers"
-    assert settings.located("/papers") == Path("/papers")
+    assert settings.locate("papers") == tmp_path / "papers"
+    assert settings.locate("/papers") == Path("/papers")
 
 
 @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "OPENAI_BASE_URL"])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.models.round import LeaderboardEntry, ranked
+from contend.models.round import LeaderboardEntry, rank_entries
 from contend.standings import Standing, Standings, ratings
 
 Board = list[LeaderboardEntry]
@@ -13,7 +13,7 @@ Board = list[LeaderboardEntry]
 
 def board(*, keys: dict[str, float] | None = None, **scores: float | None) -> Board:
     """A run's leaderboard by the best score of each team; -1: it handed nothing in."""
-    return ranked(
+    return rank_entries(
         LeaderboardEntry.of(team, team.title(), {} if score == -1 else {1: score}, (keys or {}).get(team))
         for team, score in scores.items()
     )

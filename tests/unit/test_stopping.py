@@ -31,7 +31,7 @@ def options(*, least: int = 1, most: int = 3, **judgment: Any) -> ResolvedOption
 
 AT_ONCE: dict[ExitReason, dict[str, Any]] = {
     "max_tokens": {"hard_stop": "max_tokens"},
-    "deadline": {"time_used": 600.0},
+    "deadline": {"active_seconds": 600.0},
     "one_round": {"max_rounds": 1},
 }
 """What makes the stops hold that come before `min_rounds`, in their order."""
@@ -47,7 +47,7 @@ def test_stops_that_hold_at_once_are_told_in_their_order() -> None:
 def test_below_the_least_rounds_a_team_goes_on_whatever_else_holds() -> None:
     settled = options(least=3, most=3, target_score=0.1, patience=1)
 
-    decision = decide(rounds_of(0.9, 0.9), settled, share_left=0.0)
+    decision = decide(rounds_of(0.9, 0.9), settled, remaining_share=0.0)
 
     assert (decision.step, decision.exit_reason) == ("go_on", None)
 
@@ -56,10 +56,10 @@ def test_the_stops_without_a_call_are_told_in_their_order() -> None:
     same = rounds_of(0.9, 0.9, 0.9)
 
     reasons = [
-        decide(same, options(most=3, target_score=0.9), share_left=0.1).exit_reason,
-        decide(same, options(most=4, target_score=0.9), share_left=0.1).exit_reason,
-        decide(same, options(most=4), share_left=0.1).exit_reason,
-        decide(same, options(most=4, patience=3), share_left=0.1).exit_reason,
+        decide(same, options(most=3, target_score=0.9), remaining_share=0.1).exit_reason,
+        decide(same, options(most=4, target_score=0.9), remaining_share=0.1).exit_reason,
+        decide(same, options(most=4), remaining_share=0.1).exit_reason,
+        decide(same, options(most=4, patience=3), remaining_share=0.1).exit_reason,
     ]
 
     assert reasons == ["max_rounds", "target_score", "plateau", "budget_reserve"]
@@ -71,14 +71,14 @@ def test_where_no_stop_holds_the_judge_is_asked() -> None:
 
 @pytest.mark.parametrize(("seconds", "stops"), [(599.9, False), (600.0, True)])
 def test_a_team_stops_once_its_active_seconds_are_used(seconds: float, stops: bool) -> None:
-    reason = decide(rounds_of(0.5), options(), time_used=seconds).exit_reason
+    reason = decide(rounds_of(0.5), options(), active_seconds=seconds).exit_reason
 
     assert (reason == "deadline") is stops
 
 
 @pytest.mark.parametrize(("left", "stops"), [(0.15, False), (0.149, True)])
 def test_fifteen_hundredths_of_a_budget_are_kept_back(left: float, stops: bool) -> None:
-    reason = decide(rounds_of(0.5), options(), share_left=left).exit_reason
+    reason = decide(rounds_of(0.5), options(), remaining_share=left).exit_reason
 
     assert (reason == "budget_reserve") is stops
 
@@ -148,7 +148,7 @@ def test_the_best_round_is_the_later_of_equals_and_the_latest_where_none_is_scor
 def test_a_decision_that_stops_names_its_reason_and_no_other_does(
     scores: list[float | None], left: float, least: int
 ) -> None:
-    decision = decide(rounds_of(*scores), options(least=least, most=10), share_left=left)
+    decision = decide(rounds_of(*scores), options(least=least, most=10), remaining_share=left)
 
     assert (decision.exit_reason in get_args(ExitReason)) is (decision.step == "stop")
     assert NextStep.model_validate_json(decision.model_dump_json()) == decision

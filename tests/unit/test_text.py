@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 from contend.text import (
     WORDS,
     clean,
-    counted,
+    count_text,
     detect_language,
     estimate_tokens,
     shared_content,
@@ -43,7 +43,7 @@ JAPANESE = (
 )
 
 
-def squeezed(text: str) -> str:
+def bare_text(text: str) -> str:
     return "".join(text.split())
 
 
@@ -132,7 +132,7 @@ def test_one_endless_word_is_cut_within() -> None:
 
 @given(st.one_of(ANY_TEXT, LINES))
 def test_splitting_into_sentences_loses_nothing_but_white_space(text: str) -> None:
-    assert squeezed("".join(split_sentences(text))) == squeezed(text)
+    assert bare_text("".join(split_sentences(text))) == bare_text(text)
 
 
 @given(st.one_of(ANY_TEXT, LINES))
@@ -296,6 +296,6 @@ def test_a_report_leaves_no_word_in_english_to_a_japanese_reader() -> None:
 @pytest.mark.parametrize("thing", sorted(WORDS["en"].counts))
 def test_one_thing_is_counted_as_one_and_both_languages_name_the_same_values(thing: str) -> None:
     assert WORDS["ja"].counts.keys() == WORDS["en"].counts.keys()
-    assert counted(1, thing, part=1) != counted(2, thing, part=1).replace("2", "1")
+    assert count_text(1, thing, part=1) != count_text(2, thing, part=1).replace("2", "1")
     values = {language: {*re.findall(r"\{\w+\}", words.counts[thing][0])} for language, words in WORDS.items()}
     assert values["ja"] == values["en"]

@@ -22,7 +22,7 @@ from contend.errors import ContendError
 from contend.models.options import Depth, Length, RunOptions
 from contend.models.record import QUESTION_CHARACTERS
 from contend.preflight import question_of
-from contend.settings.files import checked
+from contend.settings.files import validate
 
 _LOOK_SECONDS = 1.0
 _INSTRUCTIONS = (
@@ -91,7 +91,7 @@ async def research(
 async def _answer(question: str, context: Context, **options: object) -> str:
     researches = await server_researches()
     try:
-        request = ResearchRequest(theme=question_of(question), options=checked(RunOptions, options, "options"))
+        request = ResearchRequest(theme=question_of(question), options=validate(RunOptions, options, "options"))
         details = await _wait_for_end(researches, (await researches.start(request)).research_id, context)
         if details.has_report:
             return bytes((await get_report(details.research_id, researches)).body).decode()

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from contend.agent_server import server_services
 from contend.api.models import example
-from contend.api.requests import CHANGED, PROBLEMS, UNKNOWN, LimitedRoute
+from contend.api.requests import CONFLICT, NOT_FOUND, PROBLEMS, LimitedRoute
 from contend.errors import PlaybookDamaged, UnknownLesson
 from contend.learning.by_hand import PlaybookEditor
 from contend.models.playbook import (
@@ -127,26 +127,26 @@ async def list_playbooks(store: Store) -> Playbooks:
     return Playbooks(playbooks=[await _item(store, dataset) for dataset in await store.datasets()])
 
 
-@router.get("/{dataset}", responses=UNKNOWN)
+@router.get("/{dataset}", responses=NOT_FOUND)
 async def get_playbook(dataset: ExistingDataset, store: Store) -> Playbook:
     """A playbook as it is."""
     return await store.load(dataset)
 
 
-@router.get("/{dataset}/versions", responses=UNKNOWN)
+@router.get("/{dataset}/versions", responses=NOT_FOUND)
 async def list_playbook_versions(dataset: ExistingDataset, store: Store) -> PlaybookVersions:
     """Every version of a playbook, the newest first."""
     history = await store.history(dataset)
     return PlaybookVersions(dataset=dataset, versions=history[::-1])
 
 
-@router.get("/{dataset}/versions/{number}", responses=UNKNOWN)
+@router.get("/{dataset}/versions/{number}", responses=NOT_FOUND)
 async def get_playbook_version(dataset: ExistingDataset, number: VersionNumber, store: Store) -> Playbook:
     """A playbook as it was in a version."""
     return await store.load(dataset, version=number)
 
 
-@router.post("/{dataset}/versions/{number}/rollback", responses=UNKNOWN | CHANGED)
+@router.post("/{dataset}/versions/{number}/rollback", responses=NOT_FOUND | CONFLICT)
 async def roll_back_playbook(
     dataset: ExistingDataset, number: VersionNumber, store: Store, version: BaseVersion = None
 ) -> Playbook:
@@ -154,7 +154,7 @@ async def roll_back_playbook(
     return await store.rollback(dataset, number, base_version=version)
 
 
-@router.get("/{dataset}/diff", responses=UNKNOWN)
+@router.get("/{dataset}/diff", responses=NOT_FOUND)
 async def compare_playbook_versions(
     dataset: ExistingDataset,
     first: Annotated[int, Query(description="A version; 0 is the empty playbook.", ge=0, le=_LATEST_VERSION)],
@@ -165,34 +165,34 @@ async def compare_playbook_versions(
     return await store.diff(dataset, first, (await store.load(dataset)).version if second is None else second)
 
 
-@router.get("/{dataset}/retired", responses=UNKNOWN)
+@router.get("/{dataset}/retired", responses=NOT_FOUND)
 async def list_retired_lessons(dataset: ExistingDataset, store: Store) -> RetiredLessons:
     """The lessons that can be restored."""
-    return RetiredLessons(dataset=dataset, bullets=[*(await store.retired(dataset)).values()])
+    return RetiredLessons(dataset=dataset, bullets=[*(await store.retired_bullets(dataset)).values()])
 
 
-@router.post("/{dataset}/lessons", responses=CHANGED)
+@router.post("/{dataset}/lessons", responses=CONFLICT)
 async def add_lesson(lesson: Lesson, editor: Editor) -> CurationResult:
     """Add a lesson of your own; it is active at once. One that stands there word for word is skipped."""
     return await editor.add(lesson.model_dump())
 
 
-@router.patch("/{dataset}/lessons/{lesson_id}", responses=UNKNOWN | CHANGED, dependencies=EXISTING)
+@router.patch("/{dataset}/lessons/{lesson_id}", responses=NOT_FOUND | CONFLICT, dependencies=EXISTING)
 async def edit_lesson(lesson_id: LessonId, change: LessonChange, editor: Editor) -> CurationResult:
     """Change a lesson. Other words for the same keep its votes; another meaning begins without any."""
     return await editor.edit(lesson_id, change.model_dump(exclude_none=True))
 
 
-@router.delete("/{dataset}/lessons/{lesson_id}", responses=UNKNOWN | CHANGED, dependencies=EXISTING)
+@router.delete("/{dataset}/lessons/{lesson_id}", responses=NOT_FOUND | CONFLICT, dependencies=EXISTING)
 async def retire_lesson(lesson_id: LessonId, editor: Editor) -> CurationResult:
     """Take a lesson out of the playbook; it can be restored."""
     return await editor.remove([lesson_id])
 
 
-@router.post("/{dataset}/lessons/{lesson_id}/restore", responses=UNKNOWN | CHANGED)
+@router.post("/{dataset}/lessons/{lesson_id}/restore", responses=NOT_FOUND | CONFLICT)
 async def restore_lesson(dataset: ExistingDataset, lesson_id: LessonId, editor: Editor) -> CurationResult:
     """Bring back a lesson that was retired; what spoke against it no longer counts."""
-    bullet = (await editor.store.retired(dataset)).get(lesson_id)
+    bullet = (await editor.store.retired_bullets(dataset)).get(lesson_id)
     if bullet is None:
         raise UnknownLesson(f"lesson {lesson_id!r}: no such one is retired; see GET /playbooks/{dataset}/retired")
     return await editor.restore(bullet)

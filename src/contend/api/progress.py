@@ -13,7 +13,7 @@ from contend.models.task import RunUsage
 
 OF_RUN: tuple[ShownNode, ...] = get_args(RunNode)
 OF_ROUND: tuple[ShownNode, ...] = get_args(RoundNode)
-_ENDED = frozenset({"completed", "failed", "timeout"})
+_END_STATUSES = frozenset({"completed", "failed", "timeout"})
 
 _AFTER_STEP: dict[str, ShownNode] = {
     "plan": "researcher",
@@ -77,7 +77,7 @@ class _RunProgress:
         if team and not isinstance(event, events.WinnerPicked | events.ReportPublished):
             _follow(team, event)
             self.last_team = team.team_id
-            if {each.status for each in self.teams.values()} <= _ENDED:
+            if {each.status for each in self.teams.values()} <= _END_STATUSES:
                 self.node = "synthesize"
 
     def _go_on(self, event: events.RunResumed) -> None:
@@ -123,12 +123,12 @@ def progress_of(history: Iterable[AnyEvent], *, is_going: bool = True) -> Progre
     options = run.start.options if run.start else {}
     team = run.teams.get(run.last_team)
     playing = run.node == "team" and team is not None
-    done, to_come = _around(run, team if playing else None, options)
+    past, to_come = _around(run, team if playing else None, options)
     return ProgressInfo(
         current_iteration=team.current_iteration if team else 0,
         max_iterations=options.get("max_iterations", 1),
         current_node=team.current_node if playing and team else run.node,
-        nodes_completed=done,
+        nodes_completed=past,
         nodes_remaining=to_come,
         teams=[*run.teams.values()],
         spent=run.spent,
@@ -145,17 +145,17 @@ def _around(
     left_out = {name for name, option in (("synthesize", "synthesis"), ("learn", "learn")) if not options.get(option)}
     nodes = [name for name in OF_RUN if name not in left_out]
     place = nodes.index(run.node) if run.node in nodes else nodes.index("publish")
-    done, to_come = nodes[:place], nodes[place + 1 :]
+    past, to_come = nodes[:place], nodes[place + 1 :]
     if team is None:
-        return done, to_come
+        return past, to_come
     here = OF_ROUND.index(team.current_node)
-    return [*done, *OF_ROUND[:here]], [*OF_ROUND[here + 1 :], *to_come]
+    return [*past, *OF_ROUND[:here]], [*OF_ROUND[here + 1 :], *to_come]
 
 
 def _end(run: _RunProgress) -> datetime | None:
     """When the run may end: the calls to come at the pace of those made; None before the first."""
     if run.done or run.start is None or run.last_at is None or not run.spent.requests:
         return None
-    done, likely = run.spent.requests, sum(run.start.calls) / 2
-    to_come = (likely if done < likely else run.start.calls[1]) - done
-    return utc_now() + max(0.0, to_come) / done * (run.last_at - run.start.at - run.idle)
+    calls, likely = run.spent.requests, sum(run.start.calls) / 2
+    to_come = (likely if calls < likely else run.start.calls[1]) - calls
+    return utc_now() + max(0.0, to_come) / calls * (run.last_at - run.start.at - run.idle)

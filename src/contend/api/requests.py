@@ -140,13 +140,13 @@ PROBLEMS = _responses(
         503: "A store cannot be read or written.",
     }
 )
-UNKNOWN = _responses({404: "There is none."})
+NOT_FOUND = _responses({404: "There is none."})
 WITH_BODY = _responses(
     {413: "The body is larger than the API takes.", 415: "The body is not sent as application/json."}
 )
 BUSY = _responses({409: "Its state does not allow it: it is at work, or at its end."}) | WITH_BODY
 """Of routes that change a research."""
-CHANGED = _responses({409: "It was changed since the version that the caller names."}) | WITH_BODY
+CONFLICT = _responses({409: "It was changed since the version that the caller names."}) | WITH_BODY
 """Of routes that change a playbook."""
 
 
@@ -156,10 +156,10 @@ class LimitedRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
 
-        async def limited(request: Request) -> Response:
+        async def handle_within_limit(request: Request) -> Response:
             return await handle(Request(request.scope, _at_most(request.receive)))
 
-        return limited
+        return handle_within_limit
 
 
 def add_problems(app: FastAPI) -> None:
@@ -178,7 +178,7 @@ class _TooLarge(HTTPException):
 def _at_most(receive: "Receive") -> "Receive":
     size = 0
 
-    async def counted() -> "Message":
+    async def receive_within_limit() -> "Message":
         nonlocal size
         message = await receive()
         size += len(message.get("body", b""))
@@ -186,7 +186,7 @@ def _at_most(receive: "Receive") -> "Receive":
             raise _TooLarge(413)
         return message
 
-    return counted
+    return receive_within_limit
 
 
 async def _too_large(_: Request, _error: Exception) -> Response:

@@ -150,10 +150,10 @@ def _is_uuid(thread_id: str) -> bool:
     return False
 
 
-QUEUED = "waits for a place in the queue"
+IN_QUEUE = "waits for a place in the queue"
 _AT_WORK = "the teams are at work"
 _BEFORE_BEGIN: Mapping[str, tuple[ResearchStatus, str]] = {
-    "pending": ("started", QUEUED),
+    "pending": ("started", IN_QUEUE),
     "running": ("processing", "is checked and opened"),
     "interrupted": ("interrupted", "stopped before it began: nothing is spent, and it can go on"),
 }
@@ -189,7 +189,7 @@ class Researches:
         thread = thread or str(uuid4())
         context = input_options(request.run_options())
         await self.queue.run(thread, request.theme, context, input={"theme": request.theme})
-        return ResearchResponse(research_id=thread, status="started", message=QUEUED)
+        return ResearchResponse(research_id=thread, status="started", message=IN_QUEUE)
 
     async def details(self, research_id: str) -> ResearchDetails:
         """Where a research stands.
@@ -288,7 +288,7 @@ def _of_record(row: ExecutionRow, status: RunStatus, at_server: ServerThread | N
         waiting=is_waiting(row),
     )
     if run_status == "pending":
-        return item.model_copy(update={"status": "started", "message": QUEUED, "waiting": False})
+        return item.model_copy(update={"status": "started", "message": IN_QUEUE, "waiting": False})
     if run_status == "running" and status != "running":
         return item.model_copy(update={"status": "processing", "message": _AT_WORK, "waiting": False})
     return item

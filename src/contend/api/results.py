@@ -13,7 +13,7 @@ from fastapi import Depends, Header, HTTPException, Path, Query, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from contend.api import models
-from contend.api.requests import UNKNOWN, Responses
+from contend.api.requests import NOT_FOUND, Responses
 from contend.api.researches import Researches
 from contend.api.routes import Live, ResearchId, research, router
 from contend.errors import UnknownThread
@@ -59,10 +59,10 @@ class Events(EventSourceResponse):
     media_type = "application/json"
 
 
-_ALL_TOLD: Responses = {204: {"description": "The research is at its end, and all of it was told."}}
+_NO_MORE_EVENTS: Responses = {204: {"description": "The research is at its end, and all of it was told."}}
 
 
-@research.get("/events", response_class=Events, responses=_ALL_TOLD)
+@research.get("/events", response_class=Events, responses=_NO_MORE_EVENTS)
 async def follow_research(
     research_id: ResearchId, live: Live, last: Annotated[int, Depends(last_event)]
 ) -> AsyncIterator[ServerSentEvent]:
@@ -104,7 +104,7 @@ async def get_document(
     live: Live,
 ) -> Response:
     """A draft's or a submission's text in Markdown."""
-    kind = await live.services.record.told_document(checked_thread(research_id), document_id)
+    kind = await live.services.record.event_type_of_document(checked_thread(research_id), document_id)
     if kind is None:
         raise UnknownThread(f"document {document_id[:12]}…: research {research_id!r} tells of none")
     if kind == "round_submitted":
@@ -208,7 +208,7 @@ async def get_standings(
     return await standings(live.services.record, dataset)
 
 
-@router.get("/leaderboard", tags=["leaderboard"], responses=UNKNOWN)
+@router.get("/leaderboard", tags=["leaderboard"], responses=NOT_FOUND)
 async def get_leaderboard(
     live: Live,
     research_id: Annotated[str | None, Query(description="Of the newest run if left out.", max_length=64)] = None,

@@ -12,8 +12,8 @@ from contend import app
 from contend.agent_server import recorded_demo, server_services
 from contend.api import models
 from contend.api.progress import progress_of
-from contend.api.requests import BUSY, PROBLEMS, UNKNOWN, WITH_BODY, LimitedRoute
-from contend.api.researches import QUEUED, Researches, of_server, server_researches
+from contend.api.requests import BUSY, NOT_FOUND, PROBLEMS, WITH_BODY, LimitedRoute
+from contend.api.researches import IN_QUEUE, Researches, of_server, server_researches
 from contend.approval import chosen_answers
 from contend.contest.state import input_options
 from contend.errors import InputError, ThreadBusy
@@ -23,7 +23,7 @@ from contend.stores.leases import is_leased
 router = APIRouter(responses=PROBLEMS, route_class=LimitedRoute)
 researches = APIRouter(prefix="/research", tags=["research"], responses=PROBLEMS, route_class=LimitedRoute)
 research = APIRouter(
-    prefix="/research/{research_id}", tags=["research"], responses=PROBLEMS | UNKNOWN, route_class=LimitedRoute
+    prefix="/research/{research_id}", tags=["research"], responses=PROBLEMS | NOT_FOUND, route_class=LimitedRoute
 )
 
 Live = Annotated[Researches, Depends(server_researches)]
@@ -42,7 +42,7 @@ async def start_research(request: models.ResearchRequest, live: Live) -> models.
 async def estimate_research(request: models.ResearchRequest, live: Live) -> models.Estimate:
     """Check a research, and estimate what it might cost. Nothing is started or spent."""
     dry_run = await live.dry_run(request)
-    return models.Estimate(models=dry_run.opening.options.models_told, **dry_run.summary())
+    return models.Estimate(models=dry_run.opening.options.model_names, **dry_run.summary())
 
 
 @researches.post("/demo", status_code=202)
@@ -54,7 +54,7 @@ async def play_demo(live: Live) -> models.ResearchResponse:
     await app.dry_run(demo.theme, options=demo.options, services=await server_services(demo=True))
     thread = str(uuid4())
     await live.queue.run(thread, demo.theme, input_options(demo.options), demo=True, input={"theme": demo.theme})
-    return models.ResearchResponse(research_id=thread, status="started", message=QUEUED)
+    return models.ResearchResponse(research_id=thread, status="started", message=IN_QUEUE)
 
 
 @researches.get("")

@@ -24,7 +24,7 @@ from contend.text import ADDRESS, WORDS, address_key, addresses, detect_language
 SUPPORTED, NEAR = 0.8, 0.5
 _SCALE = ((0.0, 0.1), (0.18, NEAR), (0.85, SUPPORTED), (1.0, 1.0))
 """Lift, and the support that it amounts to."""
-_UNRIVALLED = 0.17
+_BONUS_WITHOUT_RIVAL = 0.17
 """What lift gains where no other passage at hand says the claim clearly better."""
 _CLEARLY_BETTER = 0.135
 _LONGEST_EXCERPT = 300
@@ -49,11 +49,11 @@ def _check(claim: Claim, passages: tuple[PassageText, ...], others: tuple[Passag
         return ClaimCheck(level="not_needed", support=1.0)
     if not passages:
         return ClaimCheck(level="unsupported", support=0.0, marks=[_mark(claim, "no_passage")])
-    strongest = strength(claim.compared, passages)
+    strongest = strength(claim.comparison_text, passages)
     if claim.kind == "derived":
-        support, marks = _check_derived(claim, strongest, passages)
+        support, marks = _check_derived_claim(claim, strongest, passages)
     else:
-        support, marks = _check_stated(claim, strongest, passages, others)
+        support, marks = _check_stated_claim(claim, strongest, passages, others)
     return ClaimCheck(
         level="supported" if support >= SUPPORTED else "near" if support >= NEAR else "unsupported",
         support=round(support, 3),
@@ -63,14 +63,16 @@ def _check(claim: Claim, passages: tuple[PassageText, ...], others: tuple[Passag
     )
 
 
-def _check_derived(claim: Claim, comparison: Strength, passages: Sequence[PassageText]) -> tuple[float, list[Mark]]:
+def _check_derived_claim(
+    claim: Claim, comparison: Strength, passages: Sequence[PassageText]
+) -> tuple[float, list[Mark]]:
     """It has other words than its passages: code only computes, and whether it follows is for a language model."""
     foreign = claim.expression and any(figure_differs(claim, passages))
     wrong = [_mark(claim, "arithmetic", each) for each in missing_results(claim)] if foreign else []
     return NOT_SUPPORTED if wrong else min(DOUBTED, max(NEAR, _support_of_lift(comparison.lift))), wrong
 
 
-def _check_stated(
+def _check_stated_claim(
     claim: Claim, comparison: Strength, passages: Sequence[PassageText], others: Sequence[PassageText]
 ) -> tuple[float, list[Mark]]:
     marks = list(_marks(claim, passages))
@@ -91,10 +93,10 @@ def _support(
     if not rivals:
         return _support_of_lift(comparison.lift), ""
     if comparison.share + _CLEARLY_BETTER < 1:
-        best, title = max((strength(claim.compared, (other,)).share, other.title) for other in rivals)
+        best, title = max((strength(claim.comparison_text, (other,)).share, other.title) for other in rivals)
         if best - comparison.share > _CLEARLY_BETTER:
             return _support_of_lift(comparison.lift), title
-    return _support_of_lift(comparison.lift + _UNRIVALLED if comparison.lift else 0.0), ""
+    return _support_of_lift(comparison.lift + _BONUS_WITHOUT_RIVAL if comparison.lift else 0.0), ""
 
 
 def _support_of_lift(lift: float) -> float:
@@ -226,7 +228,7 @@ def missing_results(claim: Claim) -> Iterator[str]:
     Each is said with its result. A result may be rounded. What is no arithmetic, such as days that are counted, is for
     readers.
     """
-    figures = stated_figures(claim.compared)
+    figures = stated_figures(claim.comparison_text)
     for part in re.split("[;；]", claim.expression):
         formula = part.partition("=")[0].strip()
         with suppress(CalculationError):

@@ -34,7 +34,7 @@ class Claim(Record, frozen=True):
     cells: str = ""
 
     @property
-    def compared(self) -> str:
+    def comparison_text(self) -> str:
         """What is held against passages: the headings of a table's columns are the writer's own."""
         return self.cells or self.text
 
@@ -81,7 +81,7 @@ class Calibration(NamedTuple):
 
     threshold: float
     data: str
-    chosen: str
+    date: str
     false_alarms: float
 
 

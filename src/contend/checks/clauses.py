@@ -21,7 +21,7 @@ _JA_WORD = re.compile(r"[\u3400-\u9fff々]+|[\u30a1-\u30ff]+|[A-Za-z][\w.-]*|\d+
 _EN_HARMLESS = re.compile("|".join(rf"\b(?:{phrase})" for phrase in en.NOT_NEGATING), re.IGNORECASE)
 _JA_HARMLESS = re.compile(ja.NOT_NEGATING)
 _JA_NEGATION = re.compile(ja.NEGATION)
-_JA_PREFIXED = re.compile(rf"[{ja.NEGATIVE_PREFIXES}]([\u3400-\u9fff]{{2,}})")
+_JA_NEGATIVE_PREFIX = re.compile(rf"[{ja.NEGATIVE_PREFIXES}]([\u3400-\u9fff]{{2,}})")
 _CHANGING = re.compile("(?<=[a-z])[aeiou]+(?=[a-z])")
 _HIRAGANA = re.compile(r"[\u3041-\u3096]")
 # As many words after "not" are taken to be denied by it; 2 and 4 tell the same of benchmarks/citations_en.toml.
@@ -29,10 +29,10 @@ _REACH = 3
 
 
 class Clause(NamedTuple):
-    """Part of a sentence. `terms`: of its words; `negated`: those of them that it denies; `around`: of its sentence."""
+    """Part of a sentence. `terms`: of its words; `negated_terms`: those that it denies; `around`: of its sentence."""
 
     terms: frozenset[str]
-    negated: frozenset[str]
+    negated_terms: frozenset[str]
     sides: frozenset[tuple[int, int]]
     around: frozenset[str]
 
@@ -72,7 +72,7 @@ def is_negator(word: str) -> bool:
     return word.lower().replace("'", "") in en.NEGATORS or word.lower().endswith("n't")
 
 
-def _inflected(word: str) -> set[str]:
+def _inflections(word: str) -> set[str]:
     """A verb with its regular endings, so that lists hold each once."""
     stem = word.removesuffix("e")
     return {word, f"{word}s", f"{stem}ed", f"{stem}ing", f"{stem}es"}
@@ -83,7 +83,7 @@ def _sides_of_words() -> dict[str, set[tuple[int, int]]]:
     for scale, pair in enumerate(en.OPPOSITES):
         for side, words in enumerate(pair):
             for word in words.split():
-                for form in _inflected(word):
+                for form in _inflections(word):
                     sides.setdefault(form, set()).add((scale, side))
     return sides
 
@@ -100,7 +100,7 @@ def _read_ja(part: str, around: frozenset[str]) -> Clause:
     for ending in _JA_NEGATION.finditer(plain):
         before = _JA_WORD.findall(plain[: ending.start()])
         negatives |= _content(before[-1]) if before else set()
-    negatives |= {term for word in _JA_PREFIXED.findall(part) for term in _content(word)}
+    negatives |= {term for word in _JA_NEGATIVE_PREFIX.findall(part) for term in _content(word)}
     sides = frozenset(side for pattern, side in _JA_SIDES if pattern.search(part))
     return Clause(_content(part), frozenset(negatives), sides, around)
 
@@ -124,11 +124,11 @@ NAME = re.compile(
 )
 """A name or identifier in Latin letters; the first word of a sentence only where its shape shows one."""
 
-_EN_PLACED = re.compile(
+_EN_PARTS = re.compile(
     r"(?P<end>[;:()–—]|,(?!\d)|\b(?:and|but|while|whereas|because|who|which|than)\b)"
     r"|(?P<word>[^\W_][\w’'.-]*[^\W_]|[^\W_])|(?P<quoted>(?!))|(?P<particle>(?!))"
 )
-_JA_PLACED = re.compile(
+_JA_PARTS = re.compile(
     r"(?P<end>[、，；：])|「(?P<quoted>[^」]{1,30})」|(?P<word>[\u3400-\u9fff々\u30a1-\u30ff]+|[A-Za-z][A-Za-z0-9.-]*|\d+(?:[.,]\d+)*)(?P<particle>[はが](?![\u3041-\u3096]?ら))?"
 )
 
@@ -154,7 +154,7 @@ def words_of(sentence: str, names: frozenset[str]) -> tuple[PlacedWord, ...]:
     plain = unicodedata.normalize("NFKC", sentence)
     japanese, own_years, clause = detect_language(plain) == "ja", years(plain), 0
     words: list[PlacedWord] = []
-    for match in (_JA_PLACED if japanese else _EN_PLACED).finditer(plain):
+    for match in (_JA_PARTS if japanese else _EN_PARTS).finditer(plain):
         if match["end"]:
             clause += 1
             continue
@@ -174,10 +174,10 @@ def words_of(sentence: str, names: frozenset[str]) -> tuple[PlacedWord, ...]:
 
 _SUBJECTS = ("は", "が")
 _ANCHORS = ("name", "year", *_SUBJECTS)
-_ORDERED = ("name", "year", "figure")
+_KINDS_IN_ORDER = ("name", "year", "figure")
 # Fewer words in common say nothing of their order. Of the 200 changed sentences of benchmarks/citations_*.toml two more
 # are shown as supported at 6 words, three more at Japanese words of 4 characters; 0.6 and 0.8 in order make none.
-_LEAST_SHARED = 4
+_LEAST_COMMON_WORDS = 4
 _LONG_WORD = 3
 _LEAST_IN_ORDER = 0.7
 
@@ -223,11 +223,11 @@ def _out_of_order(own: Sequence[PlacedWord], source: Sequence[PlacedWord]) -> st
     fixed_places = {
         word.key: place
         for word, place in zip(common, along, strict=True)
-        if word.kind in _ORDERED or (not word.key.isascii() and len(word.key) >= _LONG_WORD)
+        if word.kind in _KINDS_IN_ORDER or (not word.key.isascii() and len(word.key) >= _LONG_WORD)
     }
     if list(fixed_places.values()) != sorted(fixed_places.values()):
         return next(iter(fixed_places))
-    if len(along) >= _LEAST_SHARED and _longest_rise(along) < _LEAST_IN_ORDER * len(along):
+    if len(along) >= _LEAST_COMMON_WORDS and _longest_rise(along) < _LEAST_IN_ORDER * len(along):
         return common[0].key
     return next((word.key for word in common if _is_object(word, own, source)), "")
 

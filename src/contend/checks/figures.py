@@ -104,14 +104,14 @@ RATES = {rate: rf"{_NO_PERIOD_AFTER}\b(?:{english})\b|{japanese}" for rate, (eng
 """How often something is so: patterns of both languages."""
 
 _DIGITS = r"\d++(?:,\d{3})*+(?:\.\d++)?+"
-_SCALED = rf"{_DIGITS}(?:[十百千万億兆]++(?:{_DIGITS}(?=[千万億]))?+)*+"
+_NUMBER = rf"{_DIGITS}(?:[十百千万億兆]++(?:{_DIGITS}(?=[千万億]))?+)*+"
 _NAMES_OF_UNITS = "|".join(re.escape(name) for name in sorted(UNITS, key=len, reverse=True))
 _FIGURE = re.compile(
     rf"""
     (?P<currency>(?:us)?[$€£¥₹])?\s?
     (?P<sign>(?<![^\s(（「、:：])-)?
     (?<![A-Za-z0-9_.^,])(?<![A-Za-z]-)
-    (?P<number>{_SCALED})
+    (?P<number>{_NUMBER})
     (?:\s?(?P<scale>thousand|million|billion|trillion|[mbt]n)\b|(?(currency)(?P<short>[kmb])\b|(?!)))?
     (?:[\s-]?(?P<unit>{_NAMES_OF_UNITS})(?![a-z0-9²³]))?
     """,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from contend.checks.checking import NEAR, check_claim
 from contend.checks.claims import Calibration, Claim, PassageText
 from contend.checks.clauses import NAME
-from contend.text import clean, en, normalized, shorten, split_sentences, terms
+from contend.text import clean, en, normalize, shorten, split_sentences, terms
 
 _PIECE, _STEP = 600, 400
 """A text without full stops is read in overlapping pieces, so that patterns stay fast."""
@@ -92,7 +92,7 @@ _CUES["TOLD"] = (
     rf"|{_TO_SAY}.{{0,60}}?(?:{_CUES['MUST']}))"
 )
 _CUES["YOUR_TEXTS"] = rf"(?:{_CUES['YOURS']})(?:{_CUES['TEXTS']})"
-_COMPILED = {name: re.compile(pattern) for name, pattern in _CUES.items()}
+_PATTERNS = {name: re.compile(pattern) for name, pattern in _CUES.items()}
 
 _LOOKALIKES = str.maketrans(
     "авсеһіјкмнорԛѕтухԝѵгАВСЕНІЈКМОРЅТУХԌΑΒΕΖΗΙΚΜΝΟΡΤΥΧαεικνορτυχɡı",
@@ -110,11 +110,11 @@ class FoldedSentence(NamedTuple):
 
     def has(self, *names: str) -> bool:
         """Whether it says something of each of these kinds, outside quotation marks."""
-        return all(_COMPILED[name].search(self.outside_quotes) for name in names)
+        return all(_PATTERNS[name].search(self.outside_quotes) for name in names)
 
     def speaks_of(self, name: str) -> bool:
         """The same of one kind, quoted or not."""
-        return _COMPILED[name].search(self.text) is not None
+        return _PATTERNS[name].search(self.text) is not None
 
 
 def _overrides(sentence: FoldedSentence) -> bool:
@@ -159,7 +159,7 @@ SIGNALS = {
     # Anything of AI systems, judges, rules that are set aside, or the reader's own answer, quoted or not.
     "mentioned": _mentions,
 }
-CALIBRATION = Calibration(threshold=2, data="tests/data/injection, odd lines", chosen="2026-11-22", false_alarms=0.0)
+CALIBRATION = Calibration(threshold=2, data="tests/data/injection, odd lines", date="2026-11-22", false_alarms=0.0)
 """`threshold`: how many kinds of cues, or words in disguise, have to stand in one sentence, for most signals."""
 
 _OTHER_SCRIPT = re.compile(r"[\u0400-\u04ff\u0590-\u06ff\u0900-\u0dff\u0e00-\u0fff\u3400-\u9fff\uac00-\ud7af]")
@@ -193,7 +193,7 @@ FOREIGN = "foreign"
 def signals(text: str) -> tuple[str, ...]:
     """The names of the signals that any sentence of a text gives."""
     sentences = [each for sentence in split_sentences(clean(text)) for each in _folded_sentences(sentence)]
-    names = [name for name, is_given in SIGNALS.items() if any(map(is_given, sentences))]
+    names = [name for name, gives in SIGNALS.items() if any(map(gives, sentences))]
     return (*names, *([FOREIGN] if _is_foreign(text) else []))
 
 
@@ -223,12 +223,12 @@ def excerpt_of(text: str) -> str:
     return shorten("\n".join(sentences[near] for near in places if 0 <= near < len(sentences)) or text, _MOST_EXCERPT)
 
 
-_MOST_HIDDEN = 2000
+_MOST_HIDDEN_CHARACTERS = 2000
 
 
 def hidden_text(text: str) -> list[str]:
     """What a page hides from its readers, named as hidden, if it may speak to AI systems; else nothing."""
-    line = shorten(clean(text, single_line=True), _MOST_HIDDEN)
+    line = shorten(clean(text, single_line=True), _MOST_HIDDEN_CHARACTERS)
     return [f"(hidden text: {line})"] if line and worth_asking(line) else []
 
 
@@ -294,14 +294,14 @@ def _names(text: str) -> set[str]:
     return {name.casefold() for name in NAME.findall(text)}
 
 
-_JOINED = re.compile(r"[\w-]+", re.ASCII)
+_WORD_RUN = re.compile(r"[\w-]+", re.ASCII)
 _CAPITALS = re.compile(r"\b[A-Z]+(?:[_-][A-Z\d]+)+\b", re.ASCII)
 _SHORTEST_CODE = 9
 
 
 def marks(text: str) -> set[str]:
     """Codes and odd names, such as `CANARY-7f3a91` or `BLUE_HERON`, in small letters."""
-    runs = (letters.strip("-") for letters in _JOINED.findall(normalized(text)))
+    runs = (letters.strip("-") for letters in _WORD_RUN.findall(normalize(text)))
     return {mark.casefold() for each in runs for mark in _marks_in(each)}
 
 
@@ -319,7 +319,7 @@ def _folded_sentences(sentence: str) -> Iterator[FoldedSentence]:
     text, count = _fold(sentence)
     for begin in range(0, max(1, len(text) - (_PIECE - _STEP)), _STEP):
         piece = text[begin : begin + _PIECE]
-        yield FoldedSentence(piece, _COMPILED["QUOTED"].sub(" ", piece), count)
+        yield FoldedSentence(piece, _PATTERNS["QUOTED"].sub(" ", piece), count)
 
 
 _LINK = re.compile(r"\]?\(?\b\w{2,10}://\S+")
@@ -338,7 +338,7 @@ def _fold(sentence: str) -> tuple[str, int]:
         return word if look is None else look
 
     text = _WORD.sub(plain, _LINK.sub(" ", sentence))
-    text = _EMPHASIS.sub("", normalized(text)).replace("ß", "ss").lower()
+    text = _EMPHASIS.sub("", normalize(text)).replace("ß", "ss").lower()
     return " ".join("".join(_bare(letter) for letter in text).split()), disguises
 
 
@@ -347,7 +347,7 @@ def _word(word: str) -> str | None:
     if word.isascii():
         return None
     if any(0x1D400 <= ord(letter) <= 0x1D7FF for letter in word) and len(word) > 1:  # noqa: PLR2004 - mathematical letters
-        return normalized(word)
+        return normalize(word)
     looks = word.translate(_LOOKALIKES)
     is_mixed = any(letter.isascii() for letter in word) and looks != word
     return looks if is_mixed and looks.isascii() else None

@@ -206,7 +206,7 @@ def _run_options(flags: dict[str, Any]) -> "RunOptions":
         InputError: a value is not usable.
     """
     from contend.models.options import RunOptions
-    from contend.settings.files import checked
+    from contend.settings.files import validate
 
     instructions, rounds = flags["instructions"], flags.pop("rounds")
     values = {
@@ -216,7 +216,7 @@ def _run_options(flags: dict[str, Any]) -> "RunOptions":
         **{name: _names(flags[name]) for name in ("teams", "sources", "approve")},
         **({} if rounds is None else _rounds(rounds)),
     }
-    return checked(RunOptions, {name: value for name, value in values.items() if value is not None}, "run")
+    return validate(RunOptions, {name: value for name, value in values.items() if value is not None}, "run")
 
 
 def _instructions(path: Path) -> str:

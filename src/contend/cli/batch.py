@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from contend import app
 from contend.cli import COMMAND, input_error, tr, ui
-from contend.cli.run import STOPPED, until_stopped
+from contend.cli.run import EXIT_ON_SIGNAL, run_until_signal
 from contend.cli.server import ResearchServer
 from contend.errors import ContendError, InputError, UnknownThread
 from contend.models.options import RunOptions
@@ -26,7 +26,7 @@ from contend.readiness import NotReady, check_folder
 from contend.run_guard import TERMINAL
 from contend.services import Services, open_services
 from contend.settings import Settings, secret_text
-from contend.settings.files import checked
+from contend.settings.files import validate
 from contend.stores import write_file, writing
 from contend.stores.leases import lease
 
@@ -85,9 +85,9 @@ def _question(text: str, where: str, common: RunOptions) -> BatchQuestion:
     values = {"theme": line} if isinstance(line, str) else line
     if not isinstance(values, Mapping):
         raise input_error("{where}: neither object nor text: give an object with `theme`", where=where)
-    line = checked(Line, values, where)
+    line = validate(Line, values, where)
     both = common.model_dump(exclude_none=True) | line.options.model_dump(exclude_none=True)
-    options = checked(RunOptions, both, where)
+    options = validate(RunOptions, both, where)
     try:
         return BatchQuestion(where, line.id, checked_theme(line.theme), options)
     except InputError as error:
@@ -133,9 +133,9 @@ def run_batch(
     key = token or secret_text(settings.server_token)
     work = batch.run(jobs) if server is None else batch.run_on(ResearchServer(server, key))
     with batch.progress:
-        done = asyncio.run(until_stopped(work, on_stop=batch.stopping, at_once=batch.progress.stop))
+        result = asyncio.run(run_until_signal(work, on_stop=batch.stopping, at_once=batch.progress.stop))
     statuses = [batch.statuses.get(each.thread, "") for each in batch.questions]
-    code = STOPPED if done is None else exit_code(statuses)
+    code = EXIT_ON_SIGNAL if result is None else exit_code(statuses)
     batch.tell_end(code)
     return code
 
@@ -259,7 +259,7 @@ class Batch:
         completed, partial = statuses.count("completed"), statuses.count("partial")
         message = tr("{completed} of {all} completed, {partial} partial; results in {file}",
                      completed=completed, all=len(self.questions), partial=partial, file=self.file)  # fmt: skip
-        if code == STOPPED:
+        if code == EXIT_ON_SIGNAL:
             goes_on = "{reason}; the server goes on, the same command fetches the rest"
             message = tr(goes_on if self.queued else "{reason}; the same command goes on", reason=message)
         if COMMAND.as_json:

@@ -14,7 +14,7 @@ from contend.models.research import SearchResult
 from contend.stored_runs import StoredRun, report_of
 
 
-class CriteriaMet(NamedTuple):
+class CriteriaCount(NamedTuple):
     """Of the winner's best round: how many of the question's criteria judges found met."""
 
     met: int
@@ -25,7 +25,7 @@ class ComparedRun(NamedTuple):
     """One of the runs; `criteria` and `sources` are None where there are none on record."""
 
     run: StoredRun
-    criteria: CriteriaMet | None
+    criteria: CriteriaCount | None
     sources: Sequence[SearchResult] | None
 
     def scores(self) -> dict[tuple[str, int], float | None]:
@@ -72,11 +72,11 @@ def _side(thread: str) -> ComparedRun:
     return ComparedRun(run, _criteria(run), None if report is None else report.cited_sources())
 
 
-def _criteria(run: StoredRun) -> CriteriaMet | None:
+def _criteria(run: StoredRun) -> CriteriaCount | None:
     ours = [row for row in run.rounds if row.team_id == run.execution.winner_team_id and row.score is not None]
     best = max(ours, key=lambda row: (row.score or 0.0, row.round_number), default=None)
     verdicts = [verdict for metric in (best.metrics if best else []) for verdict in metric.verdicts.values()]
-    return CriteriaMet(verdicts.count("met"), len(verdicts)) if verdicts else None
+    return CriteriaCount(verdicts.count("met"), len(verdicts)) if verdicts else None
 
 
 def _facts(a: ComparedRun, b: ComparedRun) -> Table:
@@ -109,7 +109,7 @@ def _winner(run: StoredRun) -> str:
     return "–" if winner is None else f"{winner.team_name}  {ui.score_text(run.execution.best_score)}"
 
 
-def _criteria_text(criteria: CriteriaMet | None) -> str:
+def _criteria_text(criteria: CriteriaCount | None) -> str:
     return "–" if criteria is None else tr("{met} of {all}", met=criteria.met, all=criteria.all)
 
 

@@ -12,7 +12,7 @@ from contend.cli import COMMAND, input_error, tr, ui
 from contend.errors import StoreError
 from contend.models.options import DEPTHS, RunOptions
 from contend.prompts import PromptBuilderSettings, PromptLibrary
-from contend.readiness import models_used
+from contend.readiness import models_of_run
 from contend.services import Services
 from contend.settings import RunSetup, Settings
 from contend.settings.files import Config, resource
@@ -20,7 +20,7 @@ from contend.stores import write_file
 
 _FROM_THEME = "auto"
 _TEMPLATES = "config/prompt_builder.toml"
-_SHIPPED = ("config", "prompts")
+_SHIPPED_FOLDERS = ("config", "prompts")
 _EXAMPLE = ".env.example"
 
 
@@ -111,7 +111,7 @@ def _options(services: Services) -> Iterator[Value]:
         is_set = name in templates.round_prompt.model_fields_set
         yield Value(f"run.round_prompt.{name}", value, _origin(f"ROUND_PROMPT__{name}", _TEMPLATES, is_set=is_set))
     # How many tokens each model reads: the endpoint is asked for those that config leaves out.
-    contexts = asyncio.run(services.models.contexts(models_used(setup.options, setup.teams)))
+    contexts = asyncio.run(services.models.contexts(models_of_run(setup.options, setup.teams)))
     yield from (Value(f"run.contexts.{name}", tokens, origin) for name, (tokens, origin) in contexts.items())
 
 
@@ -184,7 +184,7 @@ def write_workspace(folder: Path, *, force: bool) -> None:
         )
     for path, text in files.items():
         write_file(path, text)
-    count = ui.counted(len(files), "file")
+    count = ui.count_text(len(files), "file")
     names = f"config/, prompts/, {_EXAMPLE}"
     ui.say("Wrote {count} into {folder}: {names}", count=count, folder=ui.plain(str(target)), names=names)
     ui.advise(f"contend doctor --workspace {target}", f"contend run THEME --docs FOLDER --workspace {target}")
@@ -193,7 +193,7 @@ def write_workspace(folder: Path, *, force: bool) -> None:
 def _shipped_files(target: Path) -> dict[Path, str]:
     """What is written where."""
     files = {target / _EXAMPLE: resource(_EXAMPLE).read_text("utf-8")}
-    for name in _SHIPPED:
+    for name in _SHIPPED_FOLDERS:
         source = resource(name)
         paths = (path for path in sorted(source.rglob("*")) if path.is_file())
         files |= {target / name / path.relative_to(source): path.read_text("utf-8") for path in paths}

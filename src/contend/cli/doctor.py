@@ -17,13 +17,13 @@ from contend.llm.listing import listed_models
 from contend.models.options import RunOptions, TeamConfig
 from contend.preflight import judges_warning
 from contend.prompts.library import LANGUAGES
-from contend.readiness import NotReady, check_folder, check_models, models_used
+from contend.readiness import NotReady, check_folder, check_models, models_of_run
 from contend.services import Services
 from contend.settings import RunSetup, Settings
 from contend.stores.checkpoints import check_checkpointer, has_checkpoints, open_checkpointer
 
 State = Literal["ok", "off", "warning", "fault"]
-_MODELS_SHOWN = 5
+_MOST_MODELS = 5
 _LOCAL_SECONDS = 1.0
 _USUAL_PORTS = {11434: "Ollama", 8080: "llama.cpp", 1234: "LM Studio", 8000: "vLLM"}
 _STYLES = {"ok": "green", "off": "dim", "warning": "yellow", "fault": "bold red"}
@@ -79,7 +79,7 @@ async def _checks(settings: Settings) -> list[Check]:
 
 async def _checks_of(services: Services, servers: Sequence[Server]) -> list[Check]:
     teams, setup = services.config.teams, services.resolve(RunOptions())
-    models = models_used(setup.options, setup.teams)
+    models = models_of_run(setup.options, setup.teams)
     sources = [
         _check(f"source {name}", _source(services, name, setup.options.documents), _source_remedy(name))
         for name in services.sources.factories
@@ -91,7 +91,7 @@ async def _checks_of(services: Services, servers: Sequence[Server]) -> list[Chec
     ]
     prompt_remedy = tr("mend the file, or delete it to have the shipped prompt back")
     return [
-        ("config", Finding("ok", f"{ui.counted(len(teams), 'team')}: {', '.join(teams)}")),
+        ("config", Finding("ok", f"{ui.count_text(len(teams), 'team')}: {', '.join(teams)}")),
         await _check("prompts", _prompts(services), prompt_remedy),
         await _check("model", _model(services, models, servers)),
         *([("context", await _context(services, models)), ("judges", _judges(setup))] if models else []),
@@ -125,7 +125,7 @@ async def _workspace(settings: Settings) -> Finding:
 async def _prompts(services: Services) -> Finding:
     for language in LANGUAGES:
         await asyncio.to_thread(services.library.check, language)
-    count = ui.counted(len(services.library.names()), "prompt")
+    count = ui.count_text(len(services.library.names()), "prompt")
     words = tr("{prompts} render in {languages}", prompts=count, languages=", ".join(LANGUAGES))
     return Finding("ok", words)
 
@@ -156,11 +156,14 @@ async def _model(services: Services, models: Sequence[str], servers: Sequence[Se
 async def _context(services: Services, models: Sequence[str]) -> Finding:
     """How much each model can read, and who says so."""
     contexts = await services.models.contexts(models)
-    lines = "; ".join(f"{name} {ui.counted(tokens, 'token')} ({origin})" for name, (tokens, origin) in contexts.items())
-    unknown = [name for name, context in contexts.items() if context.origin == "default"]
-    if unknown:
+    lines = "; ".join(
+        f"{name} {ui.count_text(tokens, 'token')} ({origin})" for name, (tokens, origin) in contexts.items()
+    )
+    unknown_sizes = [name for name, context in contexts.items() if context.origin == "default"]
+    if unknown_sizes:
         remedy = tr(
-            "say how much {models} can read: [context] in the workspace's config/models.toml", models=", ".join(unknown)
+            "say how much {models} can read: [context] in the workspace's config/models.toml",
+            models=", ".join(unknown_sizes),
         )
         return Finding("warning", lines, remedy)
     return Finding("ok", lines)
@@ -176,7 +179,7 @@ def _judges(setup: RunSetup) -> Finding:
 
 
 def _server_text(server: Server) -> str:
-    models = ", ".join(server.models[:_MODELS_SHOWN]) or tr("no models")
+    models = ", ".join(server.models[:_MOST_MODELS]) or tr("no models")
     return tr("{kind}'s usual port: {models}", kind=server.kind, models=models)
 
 
@@ -213,7 +216,7 @@ async def _graph(services: Services, team: TeamConfig) -> Finding:
 
 async def _record(services: Services) -> Finding:
     count = len(await services.record.executions(limit=1000))
-    return Finding("ok", ui.counted(count, "run") if count else tr("no runs yet"))
+    return Finding("ok", ui.count_text(count, "run") if count else tr("no runs yet"))
 
 
 async def _checkpointer(settings: Settings) -> Finding:

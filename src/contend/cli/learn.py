@@ -56,7 +56,7 @@ def _learn_from_file(dataset: str, file: Path, form: AnswerForm, validation: Pat
 
     async def learn() -> LearningResult:
         async with _practice(dataset, form) as practice:
-            ui.note(f"{ui.counted(len(train[:limit]), 'question')} to learn from, {len(test_set)} set aside")
+            ui.note(f"{ui.count_text(len(train[:limit]), 'question')} to learn from, {len(test_set)} set aside")
             return await practice.learn(train[:limit], test_set)
 
     result = asyncio.run(learn())
@@ -111,8 +111,8 @@ async def _practice(dataset: str, form: AnswerForm) -> AsyncIterator[Practice]:
             raise InputError("no OPENAI_API_KEY or OPENAI_BASE_URL is set: a language model answers; set one")
         execution_id = f"learn-{dataset}"
         yield Practice(
-            services.named("writer", execution_id),
-            services.named("reflector", execution_id),
+            services.model_of("writer", execution_id),
+            services.model_of("reflector", execution_id),
             services.curator,
             dataset,
             form,
@@ -137,13 +137,13 @@ def evaluate_file(file: Path, *, theme: str, model: str | None) -> int:
     if not ui.print_json({**result.model_dump(mode="json"), "usage": usage}):
         rows = []
         for metric in result.metrics:
-            dropped = tr("(quotes that are not in the text, and were dropped: {count})", count=metric.dropped)
-            reason = f"{metric.reason} {dropped}" if metric.dropped else metric.reason
+            note = tr("(quotes that are not in the text, and were dropped: {count})", count=metric.dropped)
+            reason = f"{metric.reason} {note}" if metric.dropped else metric.reason
             rows.append((metric.name, ui.score_text(metric.score) if metric.applies else "–", reason))
         table = ui.plain_table("Metric", "Score", "Reason", rows=rows, right={"Score"}, fold={"Reason"})
         overall = Text(tr("Overall {score}", score=ui.score_text(result.overall)), style="bold")
-        capped = {words.feedback.capped for words in WORDS.values()}
-        notes = [Text(line) for line in result.feedback.splitlines() if line in capped]
+        cap_lines = {words.feedback.capped for words in WORDS.values()}
+        notes = [Text(line) for line in result.feedback.splitlines() if line in cap_lines]
         ui.show(Group(table, "", overall, *notes, Text(ui.usage_text(usage), style="dim")))
     return int(any(metric.score is None and metric.applies and metric.weight > 0 for metric in result.metrics))
 

@@ -64,7 +64,7 @@ def show_history(dataset: str) -> None:
         return
     rows = []
     for each in versions:
-        made_by = ui.translated(each.reason) or tr("run {id}", id=each.execution_id)
+        made_by = ui.translate_stored(each.reason) or tr("run {id}", id=each.execution_id)
         rows.append((str(each.version), f"{each.saved_at.astimezone():%Y-%m-%d %H:%M}", made_by))
     ui.show(Group(ui.plain_table("Version", "Made", "By", rows=rows, right={"Version"}, fold={"By"}), ""))
     ui.advise(f"contend playbook diff {dataset} FROM TO", f"contend playbook rollback {dataset} VERSION")
@@ -102,7 +102,7 @@ def show_diff(dataset: str, first: int, second: int | None) -> None:
             ui.say(f"{sign} {bullet.id}  {ui.plain(bullet.lesson)}")
     for change in diff.changed:
         ui.say(f"~ {change.after.id}  {ui.plain(change.after.lesson)}")
-        for name in _FIELDS_COMPARED:
+        for name in _COMPARED_FIELDS:
             before, after = getattr(change.before, name), getattr(change.after, name)
             if before != after:
                 ui.say(f"    {name}: {ui.plain(str(before))} → {ui.plain(str(after))}")
@@ -111,7 +111,7 @@ def show_diff(dataset: str, first: int, second: int | None) -> None:
     ui.advise(f"contend playbook rollback {dataset} {diff.from_version}")
 
 
-_FIELDS_COMPARED = ("content", "example", "harmful", "helpful", "removal_reason", "section", "status")
+_COMPARED_FIELDS = ("content", "example", "harmful", "helpful", "removal_reason", "section", "status")
 """What of a bullet a person follows from version to version."""
 
 
@@ -154,16 +154,16 @@ def restore_lesson(dataset: str, bullet: str | None) -> None:
         InputError: no lesson of this id is gone.
     """
     _load(dataset)
-    gone = asyncio.run(_store().retired(dataset))
+    removed_bullets = asyncio.run(_store().retired_bullets(dataset))
     if bullet is None:
-        for each in gone.values():
+        for each in removed_bullets.values():
             ui.say(f"{each.id}  {ui.plain(each.lesson)}")
-        ui.say("{lessons} can be restored.", lessons=ui.counted(len(gone), "lesson"))
-        ui.advise(f"contend playbook restore {dataset} ID" if gone else f"contend playbook show {dataset}")
+        ui.say("{lessons} can be restored.", lessons=ui.count_text(len(removed_bullets), "lesson"))
+        ui.advise(f"contend playbook restore {dataset} ID" if removed_bullets else f"contend playbook show {dataset}")
         return
-    matches = [each for key, each in gone.items() if key.startswith(bullet)]
+    matches = [each for key, each in removed_bullets.items() if key.startswith(bullet)]
     if len(matches) != 1:
-        names = ", ".join(gone) or tr("none")
+        names = ", ".join(removed_bullets) or tr("none")
         raise input_error("lesson {id}: {count} such lessons can be restored: name one of {names}",
                           id=repr(bullet), count=len(matches), names=names)  # fmt: skip
     _tell(dataset, asyncio.run(_editor(dataset).restore(matches[0])))
@@ -175,11 +175,11 @@ def import_lessons(dataset: str, file: Path) -> None:
     Raises:
         InputError: the file is not there or cannot be read, or a lesson holds what none may hold.
     """
-    done = asyncio.run(_editor(dataset).import_file(ui.file_text(file), name=file.name))
-    if left_out := done.left_out:
+    outcome = asyncio.run(_editor(dataset).import_file(ui.file_text(file), name=file.name))
+    if left_out := outcome.left_out:
         examples = ui.plain(", ".join(shorten(repr(each), 60) for each in left_out[:3]))
         ui.say("left out, for it is no lesson: {count} ({examples})", count=len(left_out), examples=examples)
-    _tell(dataset, done.result)
+    _tell(dataset, outcome.result)
 
 
 def export_lessons(dataset: str, *, kind: Format, out: Path | None) -> None:
@@ -226,7 +226,7 @@ def _tell(dataset: str, result: CurationResult, *, old: Bullet | None = None) ->
         now = _bullet_by_id(old.id, asyncio.run(_store().load(dataset)))
         same, another = tr("It says the same: its votes are kept."), tr("It says something else: votes begin anew.")
         ui.say(same if now.helpful or now.harmful else another)
-    number, summary = result.playbook_version, ui.translated(result.summary)
+    number, summary = result.playbook_version, ui.translate_stored(result.summary)
     ui.say("Playbook {dataset}: {summary}, now version {now}.", dataset=dataset, summary=summary, now=number)
     back = [f"contend playbook rollback {dataset} {number - 1}"] if result.delta_items else []
     ui.advise(f"contend playbook show {dataset}", *back)
@@ -256,7 +256,7 @@ def _load(dataset: str) -> Playbook:
 
 def _parts(playbook: Playbook) -> Iterable[RenderableType]:
     names = {"dataset": playbook.dataset, "version": playbook.version}
-    count = ui.counted(len(playbook.bullets), "lesson")
+    count = ui.count_text(len(playbook.bullets), "lesson")
     yield Text(tr("Playbook {dataset}, version {version}, {count}", count=count, **names), style="bold")
     by_section = sorted(playbook.bullets, key=lambda bullet: (bullet.section, -bullet.confidence, bullet.id))
     for section, bullets in groupby(by_section, key=lambda bullet: bullet.section):

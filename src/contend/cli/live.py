@@ -76,8 +76,8 @@ class Board:
             case events.CriteriaSet():
                 self.stage = tr("Competing")
             case events.DocumentsRead():
-                read, files = f"{event.read:,}", f"{event.files:,}"
-                self.stage = tr("Reading documents: {read} of {files}", read=read, files=files)
+                documents, files = f"{event.read:,}", f"{event.files:,}"
+                self.stage = tr("Reading documents: {read} of {files}", read=documents, files=files)
             case events.WinnerPicked():
                 self.rank(event.leaderboard)
                 self.stage = tr("Publishing the report")
@@ -116,13 +116,13 @@ class Board:
             case events.StepDone():
                 row.doing = tr(_NOW[event.step], detail=event.detail)
             case events.RoundSubmitted():
-                row.doing = tr("is scored ({length})", length=ui.counted(event.characters, "character"))
+                row.doing = tr("is scored ({length})", length=ui.count_text(event.characters, "character"))
             case events.RoundScored():
                 row.doing = tr("is judged: is another round worth it?")
                 self.rank(event.leaderboard)
             case events.RoundJudged():
                 reason = event.exit_reason
-                row.doing = tr("goes on") if reason is None else tr("done: {why}", why=tr(ui.WHY_STOPPED[reason]))
+                row.doing = tr("goes on") if reason is None else tr("done: {why}", why=tr(ui.STOP_REASONS[reason]))
             case events.TeamDone():
                 self._end(row, event)
 
@@ -155,7 +155,7 @@ def board_of(run: StoredRun) -> Board:
         elif status.status == "running" and run.status == "interrupted":  # in a run that stopped no team runs
             row.doing = tr("waiting" if is_waiting(run.execution) else "stopped")
         elif reason is not None:
-            row.doing = tr("done: {why}", why=tr(ui.WHY_STOPPED[reason]))
+            row.doing = tr("done: {why}", why=tr(ui.STOP_REASONS[reason]))
     board.rank(run.leaderboard)
     return board
 
@@ -238,7 +238,7 @@ class LiveView:
 
     def __init__(self, board: Board, console: Console) -> None:
         self._board = board
-        self._started = time.monotonic()
+        self._began = time.monotonic()
         self.live = Live(self, console=console, refresh_per_second=_REDRAWS_PER_SECOND, transient=True)
 
     def close(self) -> None:
@@ -257,7 +257,7 @@ class LiveView:
         """Drawn anew at each refresh, so that the clock goes on between events."""
         board, width = self._board, min(options.max_width, _WIDEST)
         most = max(1, console.size.height - _AROUND_ROWS)
-        stage = f"{board.stage} · {ui.duration(time.monotonic() - self._started)}"
+        stage = f"{board.stage} · {ui.duration(time.monotonic() - self._began)}"
         theme = Text(ui.plain(board.theme) or "…", style="bold")
         theme.truncate(_THEME_LINES * (width - _MARGINS), overflow="ellipsis")
         teams, facts = team_table(board.rows(), most=most), ui.facts_table(_facts(board), no_wrap=True)
@@ -323,18 +323,18 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
         case events.StepDone():
             return tr(_STEPS[event.step], detail=event.detail)
         case events.RoundSubmitted():
-            return tr("submitted {length}", length=ui.counted(event.characters, "character"))
+            return tr("submitted {length}", length=ui.count_text(event.characters, "character"))
         case events.RoundScored():
             if not event.metrics:
                 return tr("quotes are not scored")
             metrics = ", ".join(f"{metric.name} {ui.score_text(metric.score)}" for metric in event.metrics)
             return f"{tr('scored {score}', score=score)} ({metrics}){_unsupported_text(event)}"
         case events.RoundJudged():
-            return f"{tr('goes on') if event.exit_reason is None else tr('ends')}: {_why_decided(event)}"
+            return f"{tr('goes on') if event.exit_reason is None else tr('ends')}: {_decision_text(event)}"
         case events.RunStarted():
             return _start_text(event)
         case events.DocumentsRead():
-            files = ui.counted(event.files, "document")
+            files = ui.count_text(event.files, "document")
             return tr("read {read} of {documents}", read=f"{event.read:,}", documents=files)
         case events.DocumentsLeftOut():
             return tr("left out of the documents, and no part of the answer: {files}", files=_first_few(event.files))
@@ -355,7 +355,7 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
         case events.ReportMerged():
             return tr("the merged report is not better than the best team's ({score})", score=score)
         case events.ReportPublished():
-            return tr("published the report with {sources}", sources=ui.counted(event.sources, "source"))
+            return tr("published the report with {sources}", sources=ui.count_text(event.sources, "source"))
         case events.Learned():
             return learned_text(event)
         case events.RunDone():
@@ -364,10 +364,10 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
             return f"{tr('asks a person: {what}', what=tr(event.asked))}: {event.description}"
 
 
-def _why_decided(event: events.RoundJudged) -> str:
+def _decision_text(event: events.RoundJudged) -> str:
     """The judge's words, which are in the run's language, or the rule that decided without a judge."""
     if event.exit_reason not in {None, "judge"}:
-        return tr(ui.WHY_STOPPED[event.exit_reason])
+        return tr(ui.STOP_REASONS[event.exit_reason])
     return event.reasoning if event.asked_judge else tr("rounds that must be played are left")
 
 
@@ -382,7 +382,7 @@ def _start_text(event: events.RunStarted) -> str:
     theme = shorten(event.theme, _THEME_CHARACTERS)
     if not event.models:
         return f"{tr(ui.NO_MODEL)}{off}: {theme}"
-    what = tr("{teams} on {sources}", teams=ui.counted(len(event.teams), "team"), sources=", ".join(event.sources))
+    what = tr("{teams} on {sources}", teams=ui.count_text(len(event.teams), "team"), sources=", ".join(event.sources))
     return f"{what}{off}: {theme}"
 
 

@@ -22,7 +22,7 @@ from contend.cli.commands import app, config, playbook
 from contend.errors import ContendError, without_secrets
 
 BAD_INPUT = 2
-STOPPED = 130
+EXIT_ON_SIGNAL = 130
 _DEFAULTS = {
     "LANGSMITH_TRACING": "false",  # nothing leaves the machine unasked
     "LANGGRAPH_CLI_NO_ANALYTICS": "1",  # the same, of `contend serve`
@@ -147,9 +147,9 @@ def _refuse(message: str) -> int:
 
 
 def _stop(*_: int | FrameType | None) -> None:
-    """Before and after a run; while one goes, `until_stopped` listens instead."""
+    """Before and after a run; while one goes, `run_until_signal` listens instead."""
     os.write(2, f"{tr('stopped')}\n".encode())
-    os._exit(STOPPED)
+    os._exit(EXIT_ON_SIGNAL)
 
 
 def _log(*, verbose: bool) -> None:

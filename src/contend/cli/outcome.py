@@ -11,17 +11,17 @@ from rich.padding import Padding
 from rich.text import Text
 
 from contend.app import RunOutcome
-from contend.approval import ID_SHOWN, Question, name_of
+from contend.approval import ID_CHARACTERS, Question, name_of
 from contend.cli import input_error, tr, ui
 from contend.cli.live import Board, ends_table, learned_text
-from contend.contest.closing import ALL_DELIVERED
+from contend.contest.closing import NO_FAILURE
 from contend.errors import StoreUnwritable
 from contend.models.research import ResearchReport
 from contend.readiness import check_folder
 from contend.report import source_names, with_shown_marks
 from contend.sources.local import OWN_REPORTS
 from contend.stores import write_file
-from contend.text import clean, normalized
+from contend.text import clean, normalize
 
 
 def show_outcome(outcome: RunOutcome, board: Board) -> None:
@@ -62,7 +62,7 @@ def _headline(outcome: RunOutcome, board: Board) -> Text:
     elif summary is not None and summary.best_team_id is not None:
         names = {status.team_id: status.team_name for status in summary.team_statuses}
         line.append(f": {ui.winner_text(names[summary.best_team_id], summary.best_score)}", style="bold")
-    if outcome.status != "completed" or outcome.message != ALL_DELIVERED:
+    if outcome.status != "completed" or outcome.message != NO_FAILURE:
         line.append(f"\n{tr(ui.plain(outcome.message))}", style="default not bold")
     for notice in outcome.notices:
         line.append(f"\n{ui.plain(notice)}", style="yellow not bold")
@@ -104,7 +104,7 @@ def next_steps(thread_id: str, questions: Sequence[Question]) -> list[str]:
 
 
 def _question_parts(question: Question) -> list[RenderableType]:
-    name = question.id[:ID_SHOWN]
+    name = question.id[:ID_CHARACTERS]
     head = Text(f"{name}  {ui.plain(question.description)}", style="bold")
     parts: list[RenderableType] = [head]
     for field, value in question.args.items():
@@ -183,7 +183,7 @@ def _own_folder(theme: str, report: Path) -> Path:
 
 def slug(theme: str) -> str:
     """A question as a folder's name: its first words in lower case, joined by hyphens; "" for one without letters."""
-    words = "-".join(_WORD.findall(normalized(theme).lower()))
+    words = "-".join(_WORD.findall(normalize(theme).lower()))
     if len(words) <= _SLUG_CHARACTERS:
         return words
     whole, _, _ = words[: _SLUG_CHARACTERS + 1].rpartition("-")

@@ -29,7 +29,7 @@ from contend.settings import Settings
 from contend.stored_runs import read_run
 from contend.stores.record import RecordStore
 
-STOPPED = 130
+EXIT_ON_SIGNAL = 130
 Work = Callable[..., Awaitable[app.RunOutcome]]
 """A run that tells its events to `on_event`."""
 
@@ -64,7 +64,7 @@ def resume_thread(thread: str, *, force: bool, out: Path | None, **answers: Any)
     """
     decision, by_question = answers_of(**answers)
     settings = COMMAND.settings()
-    thread, board = from_record(settings, partial(_stored, settings=settings, name=thread))
+    thread, board = from_record(settings, partial(_thread_and_board, settings=settings, name=thread))
     work = partial(app.resume, thread, decision, answers=by_question, force=force, settings=settings)
     speak(board.theme)
     folder = check_out(out, settings.folder / "results" / thread)
@@ -79,7 +79,7 @@ def _drive(thread: str, work: Work, board: Board, *, out: Path | None) -> int:
             # Whatever was being printed is left as it is: a second print within it would fail.
             os.write(2, f"{_stopped_text(thread, began=board.began)}\n".encode())
 
-        run = until_stopped(work(on_event=view.show), on_stop=view.stopping, at_once=at_once)
+        run = run_until_signal(work(on_event=view.show), on_stop=view.stopping, at_once=at_once)
         try:
             outcome = asyncio.run(run)
         except SeveralQuestions as several:
@@ -90,7 +90,7 @@ def _drive(thread: str, work: Work, board: Board, *, out: Path | None) -> int:
             reason = ui.system_fault(error) if isinstance(error, OSError) else str(error)
             raise ContendError(_with_resume(reason, thread)) from error
     if outcome is None:
-        return _tell_stopped(thread, began=board.began)
+        return _tell_stop(thread, began=board.began)
     outcome = outcome.model_copy(update={"files": leave_files(outcome.files, out, outcome.theme)})
     if COMMAND.as_json:
         ui.say_line({"type": "outcome", "exit_code": outcome.exit_code, **outcome.model_dump(mode="json")})
@@ -112,16 +112,16 @@ def _stopped_text(thread: str, *, began: bool) -> str:
     return tr("stopped; go on with `{command}`", command=command) if began else tr("stopped before the run began")
 
 
-def _tell_stopped(thread: str, *, began: bool) -> int:
+def _tell_stop(thread: str, *, began: bool) -> int:
     message = _stopped_text(thread, began=began)
     if COMMAND.as_json:
-        outcome = {"type": "outcome", "exit_code": STOPPED, "thread_id": thread, "status": "interrupted"}
+        outcome = {"type": "outcome", "exit_code": EXIT_ON_SIGNAL, "thread_id": thread, "status": "interrupted"}
         ui.say_line({**outcome, "message": message})
     ui.note(message)
-    return STOPPED
+    return EXIT_ON_SIGNAL
 
 
-async def _stored(record: RecordStore, settings: Settings, name: str) -> tuple[str, Board]:
+async def _thread_and_board(record: RecordStore, settings: Settings, name: str) -> tuple[str, Board]:
     """The id of the thread, and what the record knows of its run."""
     thread = await named_thread(record, name)
     try:
@@ -130,7 +130,9 @@ async def _stored(record: RecordStore, settings: Settings, name: str) -> tuple[s
         return thread, Board(stage=tr("Going on"))
 
 
-async def until_stopped(work: Awaitable[_T], *, on_stop: Callable[[], None], at_once: Callable[[], None]) -> _T | None:
+async def run_until_signal(
+    work: Awaitable[_T], *, on_stop: Callable[[], None], at_once: Callable[[], None]
+) -> _T | None:
     """The work's result; None where SIGINT or SIGTERM stopped it.
 
     `on_stop` is called at the first signal; `at_once` at the second, just before the process ends.
@@ -143,7 +145,7 @@ async def until_stopped(work: Awaitable[_T], *, on_stop: Callable[[], None], at_
         nonlocal is_stopping
         if is_stopping:
             at_once()
-            os._exit(STOPPED)
+            os._exit(EXIT_ON_SIGNAL)
         is_stopping = True
         # The write to the loop's own pipe wakes it: a signal handler alone would wait for the next event.
         loop.call_soon_threadsafe(on_stop)
@@ -165,8 +167,8 @@ def _show_plan(dry_run: app.DryRun) -> None:
     if ui.print_json({"theme": dry_run.opening.theme, "options": dry_run.opening.options, **dry_run.summary()}):
         return
     title = Text(ui.plain(dry_run.opening.theme), style="bold")
-    done = Text(tr("Dry run: nothing was spent or written."), style="cyan")
-    ui.show(Group(title, done, "", ui.facts_table(_facts(dry_run)), ""))
+    note = Text(tr("Dry run: nothing was spent or written."), style="cyan")
+    ui.show(Group(title, note, "", ui.facts_table(_facts(dry_run)), ""))
     ui.advise(tr("the same command without --dry-run"))
 
 
@@ -180,7 +182,7 @@ def _facts(dry_run: app.DryRun) -> Iterator[tuple[str, str]]:
         yield tr("Off"), f"{name}: {reason}"
     for line in opening.left_out:
         yield tr("Left out"), line
-    yield tr("Model"), ui.models_text(options.models_told)
+    yield tr("Model"), ui.models_text(options.model_names)
     yield tr("Playbook"), options.dataset if options.learn else tr("{dataset} (read only)", dataset=options.dataset)
     if options.recorded is None:
         yield from _costs(dry_run.estimate)

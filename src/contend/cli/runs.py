@@ -105,9 +105,9 @@ def from_record(settings: Settings, ask: Callable[[RecordStore], Awaitable[_T]])
     return asyncio.run(read())
 
 
-_THEME_SHOWN = 200
-_SHOWN_ID = 8
-_DRAWN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_THEME_CHARACTERS = 200
+_ID_CHARACTERS = 8
+_RANDOM_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def show_status(thread: str) -> None:
@@ -141,7 +141,7 @@ def show_runs(limit: int) -> None:
             f"{row.created_at.astimezone():%Y-%m-%d %H:%M}",
             (_status_text(row, row.status), ui.STYLE[row.status]),
             "–" if row.winner_team_id is None else ui.score_text(row.best_score),
-            shorten(row.theme, _THEME_SHOWN),
+            shorten(row.theme, _THEME_CHARACTERS),
         )
         for row in current
     ]
@@ -186,7 +186,7 @@ def show_standings(dataset: str) -> None:
     cells = [(str(rank), team.team_name, *_figures(team)) for rank, team in enumerate(ratings.teams, start=1)]
     ui.show(ui.plain_table("#", "Team", *figures, rows=cells, right={"#", *figures}))
     ui.say()
-    runs, first = ui.counted(ratings.runs, "run"), ui.plain(ratings.teams[0].team_name)
+    runs, first = ui.count_text(ratings.runs, "run"), ui.plain(ratings.teams[0].team_name)
     if ratings.is_clear:
         ui.say("{runs}: {team} is ahead of the others by more than chance.", runs=runs, team=first)
     else:
@@ -219,10 +219,10 @@ def export_report(thread: str, *, kind: "ReportFormat", out: Path | None) -> Non
 
 def delete_thread(thread: str) -> None:
     """Raises: UnknownThread, ThreadBusy, StoreError."""
-    from contend.app import Deleted, delete
+    from contend.app import DeletedThread, delete
     from contend.services import open_services
 
-    async def work() -> Deleted:
+    async def work() -> DeletedThread:
         async with open_services(COMMAND.settings()) as services:
             name = await named_thread(services.record, thread)
             try:
@@ -233,7 +233,7 @@ def delete_thread(thread: str) -> None:
     deletion = asyncio.run(work())
     if ui.print_json(deletion._asdict()):
         return
-    runs, texts = ui.counted(deletion.executions, "run"), ui.counted(deletion.documents, "text")
+    runs, texts = ui.count_text(deletion.executions, "run"), ui.count_text(deletion.documents, "text")
     what = tr("{runs}, {texts}, its checkpoints and its report", runs=runs, texts=texts)
     ui.say("Deleted thread {thread}: {what}.", thread=deletion.thread_id, what=what)
     ui.say("Copies of the report in other folders and lessons in the playbook are left.")
@@ -253,10 +253,10 @@ async def _current(record: RecordStore, settings: Settings, limit: int) -> tuple
 
 def _short_id(thread: str, threads: list[str]) -> str:
     """As much of a drawn id as names the thread, at least 8 characters; an id that a person gave is shown whole."""
-    if not _DRAWN_ID.fullmatch(thread):
+    if not _RANDOM_ID.fullmatch(thread):
         return thread
     others = [each for each in threads if each != thread]
-    lengths = range(_SHOWN_ID, len(thread))
+    lengths = range(_ID_CHARACTERS, len(thread))
     return next((thread[:n] for n in lengths if not any(each.startswith(thread[:n]) for each in others)), thread)
 
 

@@ -63,7 +63,7 @@ def serve_graphs(host: str, port: int, *, expose: bool) -> NoReturn:
     )
     sys.stderr.flush()
     arguments = ["dev", "--no-browser", "--no-reload", "--config", str(config), "--host", host, "--port", str(port)]
-    folders = {"CONTEND_WORKSPACE": str(folder), "CONTEND_STARTED_IN": str(settings.located("."))}
+    folders = {"CONTEND_WORKSPACE": str(folder), "CONTEND_STARTED_IN": str(settings.locate("."))}
     environment = {**_from_env_file(), **os.environ, **folders}
     # The server keeps its queue below the folder it is started in: it belongs to the workspace.
     os.chdir(folder)
@@ -98,14 +98,14 @@ def open_live_page(thread: str | None, port: int) -> None:
 
         name = thread
         thread = from_record(COMMAND.settings(), lambda record: named_thread(record, name))
-    _check_served(address, port)
+    _check_server(address, port)
     address += "" if thread is None else f"#/run/{thread}"
     ui.say(address)
     if not webbrowser.open(address):
         ui.note("No browser was found on this machine: open the address above in one.")
 
 
-def _check_served(address: str, port: int) -> None:
+def _check_server(address: str, port: int) -> None:
     import httpx
 
     try:

@@ -24,7 +24,7 @@ from contend.models.round import ExitReason
 from contend.models.task import RunUsage
 from contend.text import clean, shown_score
 
-WHY_STOPPED: Mapping[ExitReason, str] = {
+STOP_REASONS: Mapping[ExitReason, str] = {
     "max_tokens": "the tokens are used up",
     "max_usd": "the money is used up",
     "max_minutes": "the minutes are used up",
@@ -93,8 +93,8 @@ def usage_text(usage: RunUsage) -> str:
     if not usage.requests:
         return tr("no model calls")
     cost = tr("cost unknown") if usage.cost_usd is None else f"${usage.cost_usd:,.4f}"
-    tokens = counted(usage.input_tokens + usage.output_tokens, "token")
-    return f"{counted(usage.requests, 'model call')} · {tokens} · {cost}"
+    tokens = count_text(usage.input_tokens + usage.output_tokens, "token")
+    return f"{count_text(usage.requests, 'model call')} · {tokens} · {cost}"
 
 
 def models_text(models: Mapping[str, str]) -> str:
@@ -114,14 +114,14 @@ def duration(seconds: float) -> str:
     return f"{minutes}:{rest:02d}"
 
 
-def counted(number: int, thing: str) -> str:
+def count_text(number: int, thing: str) -> str:
     """The number with what is counted, in English by its plural."""
     if is_japanese():
         return tr(f"{{count}} {thing}", count=f"{number:,}")
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
-_KEPT_IN_ENGLISH = (
+_ENGLISH_TEMPLATES = (
     "imported from {what}",
     "rolled back to version {what}",
     "{count} added",
@@ -134,9 +134,9 @@ _KEPT_IN_ENGLISH = (
 )
 
 
-def translated(words: str) -> str:
+def translate_stored(words: str) -> str:
     """Why a version was made or what a change did, which is kept in English, in the reader's language."""
-    for template in _KEPT_IN_ENGLISH:
+    for template in _ENGLISH_TEMPLATES:
         if match := re.fullmatch(re.sub(r"{(\w+)}", r"(?P<\1>.+)", template), words):
             return tr(template, **match.groupdict())
     return tr(words)
@@ -144,7 +144,7 @@ def translated(words: str) -> str:
 
 def summary_text(words: str) -> str:
     """What learning from a run did to a playbook, which is kept in English, in the reader's language."""
-    return ", ".join(map(translated, words.split(", ")))
+    return ", ".join(map(translate_stored, words.split(", ")))
 
 
 def system_fault(error: OSError) -> str:

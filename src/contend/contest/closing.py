@@ -41,9 +41,9 @@ class ClosingNodes:
         keys = await self._pairwise_keys(ContestView(state))
         view = ContestView({**state, "pairwise": keys})
         winner, editing, notes = view.winner, view.editing, partial_notes(view)
-        picked = {"team_id": winner.team_id if winner else None, "score": winner.score if winner else None}
+        fields = {"team_id": winner.team_id if winner else None, "score": winner.score if winner else None}
         if any(outcome.may_win for outcome in view.outcomes):
-            self.services.tell(WinnerPicked(execution_id=state["execution_id"], leaderboard=view.standings, **picked))
+            self.services.tell(WinnerPicked(execution_id=state["execution_id"], leaderboard=view.standings, **fields))
         return {
             "pairwise": keys,
             "winner": winner.team_id if winner else None,
@@ -112,7 +112,7 @@ class ClosingNodes:
         """The terminal status, in state and record."""
         status: RunStatus = "failed" if state["submission"] is None else "partial" if state["notes"] else "completed"
         view = ContestView(state)
-        message = "; ".join([*(state["notes"] or [ALL_DELIVERED]), *failure_notes(view)])
+        message = "; ".join([*(state["notes"] or [NO_FAILURE]), *failure_notes(view)])
         await self.services.record.set_execution_status(
             state["execution_id"],
             status,
@@ -123,8 +123,8 @@ class ClosingNodes:
         usage = await self.services.record.usage(state["execution_id"])
         self.services.tell(RunDone(execution_id=state["execution_id"], status=status, message=message, usage=usage))
         self.services.close_run(state["execution_id"])
-        done: ContestUpdate = {"status": status, "message": message}
-        return done if state["report"] else {**done, "messages": [answer(state, message)]}
+        end: ContestUpdate = {"status": status, "message": message}
+        return end if state["report"] else {**end, "messages": [answer(state, message)]}
 
     async def _keep_edit(self, state: ContestState, submission: Submission, report: ResearchReport) -> str:
         """The id of the submission with a person's report."""
@@ -168,11 +168,11 @@ class ClosingNodes:
 def _report_question(state: ContestState, submission: Submission) -> dict[str, Any]:
     """The interrupt's payload: the report's parts, which may be edited; its sources may not."""
     report, view = submission.report, ContestView(state)
-    described = WORDS[state["options"]["language"]].asked["merged" if view.editing.published else "report"]
+    description = WORDS[state["options"]["language"]].asked["merged" if view.editing.published else "report"]
     return question(
         "report",
         {name: getattr(report, name) for name in EDITABLE},
-        description=described.format(team=view.winner.team.name if view.winner else "", theme=state["theme"]),
+        description=description.format(team=view.winner.team.name if view.winner else "", theme=state["theme"]),
         execution_id=state["execution_id"],
         team_id=state["winner"] or "",
         problem=state["problem"],
@@ -202,7 +202,7 @@ def metrics_of(view: ContestView, winner: TeamOutcome) -> list[MetricScore]:
     return best.metrics if best and best.submission == document else []
 
 
-ALL_DELIVERED = "all teams delivered"
+NO_FAILURE = "all teams delivered"
 """The message of a run in which nothing failed."""
 
 

@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 
 from contend.contest.state import Comparison, ContestState, ContestUpdate, ContestView
 from contend.errors import BudgetExhausted
-from contend.estimate import MOST_COMPARED
+from contend.estimate import MOST_COMPARED_TEAMS
 from contend.langgraph_compat import cause
 from contend.models.evaluation import Criterion, PairwiseReply, Submission
 from contend.models.research import CitedSentence, Draft
@@ -25,9 +25,9 @@ from contend.prompts.research import ShownPassage, SourceDocument
 from contend.research.draft_forms import shown_draft
 from contend.research.evidence import numbers_of
 from contend.services import Services
-from contend.team.judge_view import INVENTED, whole_passages, whole_text
+from contend.team.judge_view import UNKNOWN_SOURCE, whole_passages, whole_text
 from contend.team.judging import numbered_criteria
-from contend.text import squeezed
+from contend.text import bare_text
 
 
 class CompareTask(TypedDict):
@@ -58,7 +58,7 @@ class ComparingNodes:
         scores = {each.team_id: each.score for each in view.in_the_running if each.may_win and each.score is not None}
         least = max(scores.values(), default=0.0) - evaluator.near_tie - 1e-9
         near = [team for team, score in scores.items() if score >= least]
-        return {"near_ties": near[:MOST_COMPARED] if len(near) > 1 and not view.ended_budgets else []}
+        return {"near_ties": near[:MOST_COMPARED_TEAMS] if len(near) > 1 and not view.ended_budgets else []}
 
     async def compare(self, task: CompareTask) -> dict[str, Any]:
         """Ask which of two submissions is better, shown in this order.
@@ -81,7 +81,7 @@ class ComparingNodes:
         await run.keep_calls([answer.usage])
         return self._update(task, choice=answer.value.choice)
 
-    async def not_compared(self, task: CompareTask, error: NodeError) -> Command[Any]:
+    async def count_as_tie(self, task: CompareTask, error: NodeError) -> Command[Any]:
         """A comparison that fails decides nothing."""
         why = cause(error)
         limit = why.limit if isinstance(why, BudgetExhausted) else None
@@ -155,20 +155,20 @@ async def compare_prompt(
     ids = dict.fromkeys([*one.draft.passages(), *other.draft.passages()])
     # Of teams that had the same passages at hand, each has the number that writers and judges know it by.
     at_hand = numbers_of(list(by_id))
-    numbers = dict.fromkeys(ids, INVENTED) | at_hand
-    at_issue = [by_id[each] for each in disputed(one.draft, other.draft) if each in by_id]
+    numbers = dict.fromkeys(ids, UNKNOWN_SOURCE) | at_hand
+    at_issue = [by_id[each] for each in disputed_passages(one.draft, other.draft) if each in by_id]
     whole = {each.id: each for each in await whole_passages(services, at_issue, tokens=tokens)}
     return ComparePrompt(
         user_query=user_query,
         submissions=(shown_draft(first.draft, numbers, basis=False), shown_draft(second.draft, numbers, basis=False)),
-        invented=INVENTED in numbers.values(),
+        invented=UNKNOWN_SOURCE in numbers.values(),
         passages=SourceDocument.of((at_hand[each], whole[each]) for each in by_id if each in whole),
         others=[ShownPassage.of(by_id[each], at_hand[each]) for each in by_id if each in ids and each not in whole],
         **fields,
     )
 
 
-def disputed(first: Draft, second: Draft) -> list[str]:
+def disputed_passages(first: Draft, second: Draft) -> list[str]:
     """The ids of the passages behind statements that two drafts make or found differently, those of both in turn."""
     lists = (_of_own_statements(first, second), _of_own_statements(second, first))
     longest = max(map(len, lists))
@@ -181,4 +181,4 @@ def _of_own_statements(draft: Draft, other: Draft) -> Sequence[str]:
 
 
 def _statement(sentence: CitedSentence) -> tuple[str, frozenset[str]]:
-    return squeezed(sentence.text), frozenset(sentence.passages)
+    return bare_text(sentence.text), frozenset(sentence.passages)

@@ -36,7 +36,7 @@ from contend.text import canonical_url, compact_tables, estimate_tokens
 
 EDITOR, BEST = "editor", "winner"
 """How the two reports are named in a comparison's record."""
-_PREFERRED: Mapping[str | None, Literal["editor", "winner"]] = {EDITOR: "editor", BEST: "winner"}
+_PREFERENCES: Mapping[str | None, Literal["editor", "winner"]] = {EDITOR: "editor", BEST: "winner"}
 
 _LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FEWEST = 2
@@ -67,7 +67,7 @@ class EditingNodes:
         """
         run, view = await self.services.run(state), ContestView(state)
         able = run.options.synthesis and not run.profile("writer").compact and len(view.mergeable) >= _FEWEST
-        affords = not view.ended_budgets and run.ledger.share_left() >= run.options.judgment.budget_reserve
+        affords = not view.ended_budgets and run.ledger.remaining_share() >= run.options.judgment.budget_reserve
         return "synthesize" if able and affords else await route_to_pairs(state)
 
     async def synthesize(self, state: ContestState) -> ContestUpdate:
@@ -99,7 +99,7 @@ class EditingNodes:
         editing = Editing(document=document, reports=len(outcomes), taken=parts)
         return {"editing": editing.model_dump(mode="json")}
 
-    async def not_merged(self, _state: ContestState, error: NodeError) -> Command[Literal["choose_report"]]:
+    async def go_on_without_editor(self, _state: ContestState, error: NodeError) -> Command[Literal["choose_report"]]:
         """Without an editor the best team's report is published as it is, and the run says so."""
         why = known_cause(error, ContendError)
         editing = Editing(failure="" if isinstance(why, BudgetExhausted) else str(why), published=False)
@@ -120,7 +120,7 @@ class EditingNodes:
                 execution_id=state["execution_id"],
                 **editing.model_dump(include={"score", "published", "reports", "taken", "failure"}),
                 best_score=best,
-                preferred=[_PREFERRED.get(each.better, "tie") for each in comparisons],
+                preferred=[_PREFERENCES.get(each.better, "tie") for each in comparisons],
             )
         )
         return {"editing": editing.model_dump(mode="json")}
@@ -251,9 +251,9 @@ def _submission(
 ) -> Submission:
     best, passages = submissions[0], at_hand.passages
     draft = without_planted(draft_of(reply, passages, [], reply.title or best.draft.title), guard)
-    cited = {each.url for each in passages if each.id in draft.passages()}
+    cited_urls = {each.url for each in passages if each.id in draft.passages()}
     by_url = {result.url: result for each in submissions for result in each.results}
-    results = [*by_url.values(), *(each for each in at_hand.own if each.url in cited - by_url.keys())]
+    results = [*by_url.values(), *(each for each in at_hand.own if each.url in cited_urls - by_url.keys())]
     lessons = list(dict.fromkeys(bullet for each in submissions for bullet in each.draft.bullets_used))
     report = build_report(draft, passages, results, theme=best.report.theme or theme, language=options.language)
     ids = {*draft.passages(), *(passage.id for each in submissions for passage in each.passages)}

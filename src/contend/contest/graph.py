@@ -29,12 +29,12 @@ from contend.contest.state import ContestInput, ContestOutput, ContestState, Con
 from contend.estimate import estimate_run
 from contend.langgraph_compat import add_node, cause, fails_to, stopping_if_checkpoint_lost
 from contend.learning.graph import build_learn_graph
-from contend.learning.selection import select_bullets, withheld
+from contend.learning.selection import choose_holdout, select_bullets
 from contend.models.events import CriteriaSet, RunStarted
 from contend.models.options import RunOptions
 from contend.models.research import ResearchReport
 from contend.models.task import OrchestratorTask
-from contend.preflight import Opening, open_question, opened, refuse
+from contend.preflight import Opening, open_question, opening_update, refuse
 from contend.research.state import EMPTIED
 from contend.run_context import identity
 from contend.services import Services
@@ -48,7 +48,7 @@ _OF_QUOTES = Path("config/teams/quotes.toml")
 EARLIER_CHARACTERS = 1200
 """What teams see of the thread's last report."""
 
-_TOLD = {
+_EVENT_OPTIONS = {
     "depth", "length", "language", "min_rounds", "max_rounds", "max_iterations", "synthesis", "learn", "approve",
     "dataset", "documents", "instructions", "max_tokens", "max_usd", "max_minutes", "max_calls",
 }  # fmt: skip
@@ -78,7 +78,7 @@ class OpeningNode:
         await self._enter(opening, execution_id, thread_id)
         return {
             **EMPTY,
-            **opened(state, opening, execution_id),
+            **opening_update(state, opening, execution_id),
             "earlier": _earlier(state),
             "task": self._task(opening, execution_id),
             "fingerprint": opening.fingerprint,
@@ -101,8 +101,8 @@ class OpeningNode:
     async def refuse(self, state: ContestState, error: NodeError) -> Command[Literal["__end__"]]:
         """Bad input ends the run with its one line, where a server would only say that something went wrong."""
         message = str(cause(error))
-        ended = {"execution_id": "", "status": "failed", "message": message, "earlier": _earlier(state)}
-        return refuse(state, error, {**EMPTY, **ended})
+        end = {"execution_id": "", "status": "failed", "message": message, "earlier": _earlier(state)}
+        return refuse(state, error, {**EMPTY, **end})
 
     def _task(self, opening: Opening, execution_id: str) -> dict[str, Any]:
         config = self.services.config
@@ -127,9 +127,9 @@ class OpeningNode:
                 teams=[team.team_id for team in teams],
                 sources=opening.options.sources,
                 sources_off=opening.sources_off,
-                models=opening.options.models_told,
+                models=opening.options.model_names,
                 warnings=opening.warnings,
-                options=opening.options.model_dump(mode="json", include=_TOLD),
+                options=opening.options.model_dump(mode="json", include=_EVENT_OPTIONS),
                 calls=estimate_run(opening, self.services.config.models).calls,
             )
         )
@@ -142,7 +142,9 @@ class OpeningNode:
             return {"bullets": [], "withheld": None}
         bullets = await asyncio.to_thread(select_bullets, playbook, opening.theme, tokens=options.lesson_tokens)
         holdout = (
-            withheld(bullets, [team.team_id for team in opening.teams], seed=execution_id) if options.learn else None
+            choose_holdout(bullets, [team.team_id for team in opening.teams], seed=execution_id)
+            if options.learn
+            else None
         )
         lessons = [
             {"id": bullet.id, "content": bullet.lesson, "quarantined": bullet.status == "quarantined"}
@@ -154,11 +156,11 @@ class OpeningNode:
 async def route_to_teams(state: ContestState) -> list[Send]:
     """All teams at the same time, each on its own clock."""
     keys = ("theme", "options", "execution_id", "sources_off", "earlier", "criteria")
-    shared = {key: state.get(key) for key in keys}
+    common = {key: state.get(key) for key in keys}
     holdout = state.get("withheld") or {"team_id": "", "bullets": []}
     lessons = {holdout["team_id"]: [each for each in state["bullets"] if each["id"] not in holdout["bullets"]]}
     return [
-        Send("team", {**shared, "team": team, "bullets": lessons.get(team["team_id"], state["bullets"])})
+        Send("team", {**common, "team": team, "bullets": lessons.get(team["team_id"], state["bullets"])})
         for team in state["teams"]
     ]
 
@@ -200,15 +202,15 @@ def build_contest_graph(services: Services) -> ContestGraph:
         ContestState, context_schema=RunOptions, input_schema=ContestInput, output_schema=ContestOutput
     )
     graph.add_node("team", team, input_schema=TeamInput, error_handler=parts.forfeit, destinations=fails_to("team"))
-    graph.add_node("learn", learn, error_handler=parts.learning_failed, destinations=fails_to("learn"))
+    graph.add_node("learn", learn, error_handler=parts.go_on_without_learning, destinations=fails_to("learn"))
     add_node(graph, "open_run", opening.open_run, opening.refuse)
     add_node(graph, "set_criteria", opening.set_criteria)
     add_node(graph, "find_near_ties", comparing.find_near_ties)
-    add_node(graph, "compare_pair", comparing.compare, comparing.not_compared, task=CompareTask)
+    add_node(graph, "compare_pair", comparing.compare, comparing.count_as_tie, task=CompareTask)
     add_node(graph, "pick_winner", closing.pick_winner)
-    add_node(graph, "synthesize", editing.synthesize, editing.not_merged)
-    add_node(graph, "score_merged", metrics.score, metrics.not_scored, task=MetricTask)
-    add_node(graph, "compare_merged", with_best.compare, with_best.not_compared, task=CompareTask)
+    add_node(graph, "synthesize", editing.synthesize, editing.go_on_without_editor)
+    add_node(graph, "score_merged", metrics.score, metrics.leave_unscored, task=MetricTask)
+    add_node(graph, "compare_merged", with_best.compare, with_best.count_as_tie, task=CompareTask)
     add_node(graph, "choose_report", editing.choose_report)
     add_node(graph, "approve_report", closing.approve_report)
     add_node(graph, "publish", closing.publish)

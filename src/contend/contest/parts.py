@@ -123,7 +123,7 @@ class PartNodes:
         await run.keep_calls([CallUsage.model_validate(call) for call in lessons["usage"]])
         return {"lessons": lessons}
 
-    async def learning_failed(self, state: ContestState, error: NodeError) -> Command[Literal["finish_run"]]:
+    async def go_on_without_learning(self, state: ContestState, error: NodeError) -> Command[Literal["finish_run"]]:
         """The report is done all the same; the run is partial and says why."""
         notes = [*state["notes"], f"learning failed: {cause(error)}"]
         return Command(update={"notes": notes}, goto="finish_run")

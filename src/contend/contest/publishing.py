@@ -24,7 +24,7 @@ from contend.report import (
 )
 from contend.stores import write_file
 from contend.team.metrics import by_judges
-from contend.text import WORDS, counted, shorten, shown_score
+from contend.text import WORDS, count_text, shorten, shown_score
 
 DOUBTFUL_SIGN = "⚠"
 """Stands behind a published sentence that its source was not seen to say."""
@@ -52,7 +52,7 @@ class DoubtfulLine(NamedTuple):
 def with_signs(report: ResearchReport, doubtful: Sequence[DoubtfulLine]) -> ResearchReport:
     """The report with a sign behind each doubtful sentence."""
 
-    def signed(text: str) -> str:
+    def with_sign(text: str) -> str:
         for line in doubtful:
             if not line.partly:
                 sentence, bar = (line.text[:-2], " |") if line.text.startswith("| ") else (line.text, "")
@@ -61,9 +61,9 @@ def with_signs(report: ResearchReport, doubtful: Sequence[DoubtfulLine]) -> Rese
 
     return report.model_copy(
         update={
-            "executive_summary": signed(report.executive_summary),
-            "key_findings": [signed(finding) for finding in report.key_findings],
-            "detailed_analysis": signed(report.detailed_analysis),
+            "executive_summary": with_sign(report.executive_summary),
+            "key_findings": [with_sign(finding) for finding in report.key_findings],
+            "detailed_analysis": with_sign(report.detailed_analysis),
         }
     )
 
@@ -207,12 +207,12 @@ def _failures(view: ContestView) -> Iterator[tuple[str, str]]:
     open_metrics = [[metric for metric in by_judges(each.metrics) if metric.score is None] for each in rounds]
     if incomplete := [metrics for metrics in open_metrics if metrics]:
         names = sorted({metric.name for metrics in incomplete for metric in metrics})
-        rest = f"{len(incomplete)} of {counted(len(rounds), 'rounds')}: {', '.join(names)}"
+        rest = f"{len(incomplete)} of {count_text(len(rounds), 'rounds')}: {', '.join(names)}"
         yield f"unscored in {rest}", incomplete[0][0].reason
     if failures := [each.judge_failure for each in rounds if each.judge_failure]:
-        yield f"the round judge failed after {counted(len(failures), 'rounds')}, and its team played on", failures[0]
+        yield f"the round judge failed after {count_text(len(failures), 'rounds')}, and its team played on", failures[0]
     if failures := [each.failure for each in view.comparisons if each.failure]:
-        yield f"near tie: {len(failures)} of {counted(len(view.comparisons), 'comparisons')} failed", failures[0]
+        yield f"near tie: {len(failures)} of {count_text(len(view.comparisons), 'comparisons')} failed", failures[0]
     if reason := view.editing.failure:
         yield "the editor failed, and the best team's report stands", reason
 

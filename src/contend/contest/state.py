@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from contend.errors import Limit
 from contend.models.options import RunOptions, TeamConfig
 from contend.models.record import Identifier, ReloadedRecord, Score
-from contend.models.round import ExitReason, LeaderboardEntry, Round, best_round, ranked
+from contend.models.round import ExitReason, LeaderboardEntry, Round, best_round, rank_entries
 from contend.models.task import RunStatus, TeamStatus
 from contend.registry import team_kind
 from contend.research.state import AskedTheme, Chat
@@ -200,7 +200,7 @@ class ContestView:
 
     @cached_property
     def standings(self) -> list[LeaderboardEntry]:
-        return ranked(
+        return rank_entries(
             LeaderboardEntry.of(
                 each.team_id, each.team.name, {one.round_number: one.score for one in each.rounds}, each.pairwise_key
             )

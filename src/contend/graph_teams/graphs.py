@@ -83,8 +83,8 @@ class LocalGraph:
             async with aclosing(_LOOP.stream(parts, context)) as stream:
                 async for part in stream:
                     yield _without_person(part)
-        except GraphRaised as raised:
-            raise meter.refused or _error_of(raised.error, limit) from raised.error
+        except GraphRaised as error:
+            raise meter.refusal or _error_of(error.error, limit) from error.error
 
 
 @dataclass(frozen=True)
@@ -157,11 +157,11 @@ class TeamGraphs:
                 graph, takes = await _LOOP.call(lambda: _load(self._folder, name, where))
         except TimeoutError as error:
             raise InputError(f"{where} was not loaded within {_LOADING_SECONDS:g} s") from error
-        except GraphRaised as raised:
-            if isinstance(raised.error, ContendError):
-                raise raised.error from raised
+        except GraphRaised as failure:
+            if isinstance(failure.error, ContendError):
+                raise failure.error from failure
             remedy = f"write module:attribute of a Python file of {self._folder}"
-            raise InputError(f"{where} cannot be loaded: {error_line(raised.error)}; {remedy}") from raised.error
+            raise InputError(f"{where} cannot be loaded: {error_line(failure.error)}; {remedy}") from failure.error
         return LocalGraph(takes, graph)
 
     async def _remote(self, team: TeamConfig) -> TeamGraph:

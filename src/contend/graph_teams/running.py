@@ -134,12 +134,12 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
 
 
 ROLE = "graph"
-_UNNAMED = "unknown"
+_UNKNOWN_MODEL = "unknown"
 _MOST_SECONDS = 60.0
 
 
-class _Open(NamedTuple):
-    held: Reservation
+class _OpenCall(NamedTuple):
+    reservation: Reservation
     model: str
     input_tokens: int
     began: float
@@ -148,7 +148,7 @@ class _Open(NamedTuple):
 class ModelMeter(BaseCallbackHandler):
     """Reserves before each call and settles after it, on the loop of the run that the ledger belongs to.
 
-    A call that a budget refuses is not made: `refused` says why, and the graph hears it as an error. `key` begins the
+    A call that a budget refuses is not made: `refusal` says why, and the graph hears it as an error. `key` begins the
     keys of its calls.
     """
 
@@ -157,13 +157,13 @@ class ModelMeter(BaseCallbackHandler):
 
     def __init__(self, ledger: Ledger, prices: Mapping[str, ModelPrice], *, key: str) -> None:
         """To be made on the run's own loop."""
-        self.refused: ContendError | None = None
+        self.refusal: ContendError | None = None
         self.calls: list[CallUsage] = []
         self._ledger = ledger
         self._prices = prices
         self._key = key
         self._here = asyncio.get_running_loop()
-        self._open: dict[UUID, _Open] = {}
+        self._open: dict[UUID, _OpenCall] = {}
         self._closed = False
 
     def on_chat_model_start(
@@ -190,18 +190,18 @@ class ModelMeter(BaseCallbackHandler):
         self._begin(run_id, _name(serialized, metadata), sum(map(estimate_tokens, prompts)))
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **how: Any) -> None:  # noqa: ANN401, ARG002 - LangChain's
-        if begun := self._open.pop(run_id, None):
-            self._on_run(lambda: self._settle(begun, response, run_id))
+        if call := self._open.pop(run_id, None):
+            self._on_run(lambda: self._settle(call, response, run_id))
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **how: Any) -> None:  # noqa: ANN401, ARG002 - LangChain's
-        if begun := self._open.pop(run_id, None):
-            self._on_run(lambda: self._ledger.release(begun.held))
+        if call := self._open.pop(run_id, None):
+            self._on_run(lambda: self._ledger.release(call.reservation))
 
     def close(self) -> None:
         """Let go of what calls hold that were cut off, and refuse those of a thread that nobody can stop."""
         self._closed = True
-        for begun in [*self._open.values()]:
-            self._ledger.release(begun.held)
+        for call in [*self._open.values()]:
+            self._ledger.release(call.reservation)
 
     def _begin(self, run_id: UUID, model: str, input_tokens: int) -> None:
         if self._closed:
@@ -210,16 +210,16 @@ class ModelMeter(BaseCallbackHandler):
         try:
             reservation = self._on_run(lambda: self._ledger.reserve(**tokens, price=self._prices.get(model)))
         except ContendError as error:
-            self.refused = error
+            self.refusal = error
             raise
-        self._open[run_id] = _Open(reservation, model, input_tokens, time.monotonic())
+        self._open[run_id] = _OpenCall(reservation, model, input_tokens, time.monotonic())
 
-    def _settle(self, begun: _Open, response: LLMResult, run_id: UUID) -> None:
+    def _settle(self, call: _OpenCall, response: LLMResult, run_id: UUID) -> None:
         generations = [generation for batch in response.generations for generation in batch]
         messages = [each.message for each in generations if isinstance(each, ChatGeneration)]
         usages = [each.usage_metadata for each in messages if isinstance(each, AIMessage) and each.usage_metadata]
         tokens = {
-            "input_tokens": sum(each["input_tokens"] for each in usages) if usages else begun.input_tokens,
+            "input_tokens": sum(each["input_tokens"] for each in usages) if usages else call.input_tokens,
             "output_tokens": sum(
                 [each["output_tokens"] for each in usages] or [estimate_tokens(each.text) for each in generations]
             ),
@@ -227,12 +227,12 @@ class ModelMeter(BaseCallbackHandler):
         usage = CallUsage(
             call_key=f"{self._key}/{run_id}",
             role=ROLE,
-            model=begun.model,
+            model=call.model,
             **tokens,
-            cost_usd=cost_usd(self._prices.get(begun.model), **tokens),
-            milliseconds=round((time.monotonic() - begun.began) * 1000),
+            cost_usd=cost_usd(self._prices.get(call.model), **tokens),
+            milliseconds=round((time.monotonic() - call.began) * 1000),
         )
-        self._ledger.settle(begun.held, usage)
+        self._ledger.settle(call.reservation, usage)
         self.calls.append(usage)
 
     def _on_run(self, work: Callable[[], T]) -> T:
@@ -246,4 +246,4 @@ class ModelMeter(BaseCallbackHandler):
 
 def _name(serialized: Mapping[str, Any] | None, metadata: Mapping[str, Any] | None) -> str:
     name = (metadata or {}).get("ls_model_name") or (serialized or {}).get("name")
-    return str(name or _UNNAMED)
+    return str(name or _UNKNOWN_MODEL)

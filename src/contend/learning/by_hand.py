@@ -18,8 +18,8 @@ from contend.learning.meaning import Nearness
 from contend.learning.screening import Sources, refusal
 from contend.models.playbook import GENERAL, Bullet, CurationResult, DeltaContextItem, Playbook, Skipped, Trial
 from contend.models.record import Record, utc_now
-from contend.settings.files import checked
-from contend.stores.playbooks import Change, Curated, PlaybookStore
+from contend.settings.files import validate
+from contend.stores.playbooks import Change, Curation, PlaybookStore
 
 Format = Literal["json", "ace", "markdown"]
 
@@ -44,7 +44,7 @@ def read_bullets(text: str, *, name: str) -> BulletFile:
         InputError: a bullet cannot be read, or there is none; `name` is the file's.
     """
     items, left_out = _items(text, name)
-    bullets = [checked(Bullet, item, f"{name}: lesson {number}") for number, item in enumerate(items, start=1)]
+    bullets = [validate(Bullet, item, f"{name}: lesson {number}") for number, item in enumerate(items, start=1)]
     if not bullets:
         raise InputError(f"{name}: holds no lessons: give a Markdown list (`- LESSON`), JSON or ACE's text")
     return BulletFile(bullets, left_out)
@@ -80,10 +80,10 @@ def _of_json(value: Any) -> tuple[list[Any], list[str]]:  # noqa: ANN401 - whate
     bullets = value.get("bullets", []) if isinstance(value, dict) else value
     items = [*bullets.values()] if isinstance(bullets, dict) else bullets if isinstance(bullets, list) else []
     fields = {key for item in items if isinstance(item, Mapping) for key in item}
-    return [_completed(item) for item in items], sorted(fields - _FIELDS - Bullet.model_computed_fields.keys())
+    return [_with_defaults(item) for item in items], sorted(fields - _FIELDS - Bullet.model_computed_fields.keys())
 
 
-def _completed(item: object) -> object:
+def _with_defaults(item: object) -> object:
     if isinstance(item, str):
         return {"content": item}
     if not isinstance(item, Mapping):
@@ -132,7 +132,7 @@ class PlaybookEditor:
         Raises:
             InputError: it is empty, or holds what no lesson may hold.
         """
-        return await self._save(_addition([_checked_values(values)]), "added by hand")
+        return await self._save(_addition([_lesson_of(values)]), "added by hand")
 
     async def edit(self, bullet_id: str, changes: Mapping[str, object]) -> CurationResult:
         """Change a bullet's fields. Other words for the same keep its votes; another meaning begins without any.
@@ -140,27 +140,27 @@ class PlaybookEditor:
         Raises:
             InputError: the new words are empty, or hold what no lesson may hold.
         """
-        _checked_values({"content": "a lesson", **changes})
+        _lesson_of({"content": "a lesson", **changes})
 
-        def change(playbook: Playbook) -> Curated:
+        def change(playbook: Playbook) -> Curation:
             old = _bullet_of(playbook, bullet_id)
             new = Bullet.model_validate({**old.model_dump(), **changes, "updated_at": utc_now(), "removal_reason": ""})
             if not Nearness([]).same(new.content, old.content):
                 votes = {"helpful": 0, "harmful": 0, "helpful_runs": [], "trial": {}}
                 new = Bullet.model_validate({**new.model_dump(), **votes, "searchable_text": new.content})
             bullets = [new if bullet.id == old.id else bullet for bullet in playbook.bullets]
-            return Curated(bullets, [_item("UPDATE", new)], [], {}, "1 edited")
+            return Curation(bullets, [_item("UPDATE", new)], [], {}, "1 edited")
 
         return await self._save(change, "edited by hand")
 
     async def remove(self, bullet_ids: Sequence[str]) -> CurationResult:
         """Remove bullets; the history keeps them, and `restore` brings them back."""
 
-        def change(playbook: Playbook) -> Curated:
+        def change(playbook: Playbook) -> Curation:
             outgoing = [_bullet_of(playbook, bullet_id) for bullet_id in bullet_ids]
             bullets = [bullet for bullet in playbook.bullets if bullet not in outgoing]
             items = [_item("DELETE", bullet) for bullet in outgoing]
-            return Curated(bullets, items, [], {}, f"{len(outgoing)} removed")
+            return Curation(bullets, items, [], {}, f"{len(outgoing)} removed")
 
         return await self._save(change, "removed by hand")
 
@@ -176,7 +176,7 @@ class PlaybookEditor:
             InputError: it cannot be read, or a lesson holds what none may hold.
         """
         file = await asyncio.to_thread(read_bullets, text, name=name)
-        bullets = [_screened(bullet) for bullet in file.bullets]
+        bullets = [_screen(bullet) for bullet in file.bullets]
         result = await self._save(_addition(bullets), f"imported from {name}")
         return ImportResult(result=result, left_out=file.left_out)
 
@@ -187,7 +187,7 @@ class PlaybookEditor:
 def _addition(bullets: Sequence[Bullet]) -> Change:
     """What stands there word for word is skipped, and an id that is taken is replaced."""
 
-    def change(playbook: Playbook) -> Curated:
+    def change(playbook: Playbook) -> Curation:
         by_id = {bullet.id: bullet for bullet in playbook.bullets}
         ids = {bullet.content: bullet.id for bullet in playbook.bullets}
         skipped: list[Skipped] = []
@@ -199,16 +199,16 @@ def _addition(bullets: Sequence[Bullet]) -> Change:
             new = bullet if bullet.id not in by_id else bullet.model_copy(update={"id": _free(bullet.id, by_id)})
             by_id[new.id], ids[new.content] = new, new.id
             items.append(_item("ADD", new))
-        return Curated([*by_id.values()], items, skipped, {}, f"{len(items)} added")
+        return Curation([*by_id.values()], items, skipped, {}, f"{len(items)} added")
 
     return change
 
 
-def _checked_values(values: Mapping[str, object]) -> Bullet:
-    return _screened(checked(Bullet, {"provenance": "by hand", **values}, "lesson"))
+def _lesson_of(values: Mapping[str, object]) -> Bullet:
+    return _screen(validate(Bullet, {"provenance": "by hand", **values}, "lesson"))
 
 
-def _screened(bullet: Bullet) -> Bullet:
+def _screen(bullet: Bullet) -> Bullet:
     if reason := refusal(f"{bullet.lesson}\n{bullet.searchable_text}", Sources(), by_person=True):
         raise InputError(f"the lesson {bullet.content[:80]!r} {reason}: leave that out")
     return bullet

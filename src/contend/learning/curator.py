@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from contend.errors import InputError, ModelError
 from contend.learning.meaning import Nearness, contradicts
-from contend.learning.merging import MergeRules, merged
+from contend.learning.merging import MergeRules, merge
 from contend.learning.screening import Sources
 from contend.llm import Model, Scope
 from contend.models.playbook import (
@@ -40,7 +40,7 @@ from contend.prompts.judging import CuratorPrompt, LessonPair, SameLessonsPrompt
 from contend.prompts.values import PromptValues
 from contend.retrieval import Embedder
 from contend.settings.files import first_fault, resource
-from contend.stores.playbooks import Curated, PlaybookStore
+from contend.stores.playbooks import Curation, PlaybookStore
 from contend.text import estimate_tokens, shorten
 
 _Reply = TypeVar("_Reply", bound=Reply)
@@ -58,19 +58,19 @@ def read_sections(file: Path, dataset: str) -> list[PlaybookSection]:
         for key, own in sections.items():
             for name, times in Counter(section.name for section in own).items():
                 if times > 1:
-                    raise _malformed(file, f"{key}: section {name!r} stands there twice")
+                    raise _file_error(file, f"{key}: section {name!r} stands there twice")
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise _malformed(file, error.strerror or str(error)) from error
+        raise _file_error(file, error.strerror or str(error)) from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise _malformed(file, f"not YAML: {' '.join(str(error).split())}") from error
+        raise _file_error(file, f"not YAML: {' '.join(str(error).split())}") from error
     except ValidationError as error:
-        raise _malformed(file, first_fault(error)) from error
+        raise _file_error(file, first_fault(error)) from error
     return sections.get(dataset, [])
 
 
-def _malformed(file: Path, why: str) -> InputError:
+def _file_error(file: Path, why: str) -> InputError:
     return InputError(f"{file}: {why}: write `dataset:` with a list of `name` and `description`, or remove it")
 
 
@@ -117,8 +117,8 @@ class CuratorAgent:
         Without `execution_id` every call is a curation of its own. Errors are those of `propose` and `apply`.
         """
         execution = execution_id or str(uuid4())
-        if done := await self.playbook_store.applied(dataset, execution):
-            return done
+        if result := await self.playbook_store.result_of(dataset, execution):
+            return result
         proposal = await self.propose(
             reflection, dataset, execution_id=execution, language=language, sources=sources, theme=theme
         )
@@ -154,7 +154,7 @@ class CuratorAgent:
         items = await self._with_readings(items, nearness, calls)
         texts = await asyncio.to_thread(Sources, sources, marks_of=[theme])
         rules = MergeRules(execution_id, self.embedder, sections, texts, approved=approved)
-        outcome = await asyncio.to_thread(merged, playbook, items, reflection, rules)
+        outcome = await asyncio.to_thread(merge, playbook, items, reflection, rules)
         # An ADD gets its id when it is carried out.
         delta = [
             item.model_copy(update={"bullet_id": None}) if item.operation == "ADD" else item
@@ -185,8 +185,8 @@ class CuratorAgent:
         # What takes time is done before the lock, and again within it only where somebody else saved meanwhile.
         await asyncio.to_thread(Nearness, (await self.playbook_store.load(dataset)).bullets, self.embedder)
 
-        def change(newest: Playbook) -> Curated:
-            outcome = merged(newest, delta_items, reflection, rules)
+        def change(newest: Playbook) -> Curation:
+            outcome = merge(newest, delta_items, reflection, rules)
             every = [*skipped, *(each for each in outcome.skipped if each not in skipped)]
             count = f", {len(every)} skipped" if every else ""
             return outcome._replace(skipped=every, summary=f"{outcome.summary}{count}")

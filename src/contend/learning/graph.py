@@ -20,15 +20,15 @@ from contend.approval import Approved, Rejected, Unusable, apply_answer, questio
 from contend.langgraph_compat import add_node
 from contend.learning.curator import CuratorAgent
 from contend.learning.reflector import PlayedRound, ReflectorAgent, with_drafts
-from contend.learning.selection import Withheld
+from contend.learning.selection import Holdout
 from contend.models.evaluation import Submission
 from contend.models.options import NEAR_TIE
 from contend.models.playbook import Bullet, BulletEvaluation, DeltaContextItem, Observation, ReflectionResult, Skipped
 from contend.models.record import Identifier, Language, Record
 from contend.models.task import checked_theme
-from contend.settings.files import checked
+from contend.settings.files import validate
 from contend.stores.documents import DocumentStore
-from contend.text import WORDS, counted
+from contend.text import WORDS, count_text
 
 
 class LearnInput(TypedDict, total=False):
@@ -99,7 +99,7 @@ class _LearnRequest(Record):
     rounds: list[PlayedRound] = Field(default_factory=list)
     bullets: list[str] = Field(default_factory=list)
     sources: list[str] = Field(default_factory=list)
-    withheld: Withheld | None = None
+    withheld: Holdout | None = None
     approve: bool = False
 
 
@@ -108,7 +108,7 @@ def whole_input(request: Mapping[str, Any]) -> dict[str, Any]:
     return {**_LearnRequest().model_dump(mode="json"), **request}
 
 
-class _Edited(Record):
+class _EditedDelta(Record):
     operations: list[DeltaContextItem]
 
 
@@ -125,11 +125,11 @@ class LearnNodes:
     async def reflect(self, state: LearningState) -> LearnUpdate:
         """Lessons and tags; none, and no call, where this execution was learned from before."""
         values = {name: value for name, value in state.items() if name in _LearnRequest.model_fields}
-        request = checked(_LearnRequest, values, "input")
+        request = validate(_LearnRequest, values, "input")
         execution_id, dataset = state.get("execution_id") or str(uuid4()), _dataset(state)
         theme = checked_theme(request.theme) if request.theme else ""
         store = self.curator.playbook_store
-        if await store.applied(dataset, execution_id):
+        if await store.result_of(dataset, execution_id):
             return {**FRESH, "execution_id": execution_id, "reflection": _plain(ReflectionResult())}
         playbook = await store.load(dataset)
         bullets = [bullet for bullet in playbook.bullets if bullet.id in request.bullets]
@@ -144,7 +144,7 @@ class LearnNodes:
         return {
             **FRESH,
             "execution_id": execution_id,
-            "reflection": _plain(credited(reflection.result, bullets, _scores(request.rounds), request.withheld)),
+            "reflection": _plain(with_credit(reflection.result, bullets, _scores(request.rounds), request.withheld)),
             "usage": [_plain(call) for call in reflection.usage],
         }
 
@@ -176,13 +176,13 @@ class LearnNodes:
             interrupt(_delta_question(state)),
             [DeltaContextItem.model_validate(item) for item in state["delta"]],
             editable=("operations",),
-            edit=lambda values: _Edited.model_validate(values).operations,
+            edit=lambda values: _EditedDelta.model_validate(values).operations,
         )
         match result:
             case Unusable(why):
                 return {"problem": why}
             case Rejected(decision):
-                return _rejected(state, decision.reason)
+                return _after_rejection(state, decision.reason)
             case Approved(delta):
                 operations = [_plain(item) for item in delta]
                 return {"delta": operations, "approve": False, "approved": True, "problem": ""}
@@ -204,7 +204,7 @@ class LearnNodes:
 def _delta_question(state: LearningState) -> dict[str, Any]:
     """The interrupt's payload: the operations, which may be edited."""
     language = state.get("language", "en")
-    changes = counted(len(state["delta"]), "changes", language)
+    changes = count_text(len(state["delta"]), "changes", language)
     return question(
         "playbook",
         {"operations": state["delta"]},
@@ -214,7 +214,7 @@ def _delta_question(state: LearningState) -> dict[str, Any]:
     )
 
 
-def _rejected(state: LearningState, reason: str) -> LearnUpdate:
+def _after_rejection(state: LearningState, reason: str) -> LearnUpdate:
     """Nothing of this run enters the playbook, votes included."""
     rejection = Skipped(bullet_id=None, reason=f"a person rejected the changes: {reason or 'no reason given'}")
     return {
@@ -243,11 +243,11 @@ def _plain(record: BaseModel) -> dict[str, Any]:
     return record.model_dump(mode="json")
 
 
-def credited(
+def with_credit(
     reflection: ReflectionResult,
     bullets: Sequence[Bullet],
     scores: Mapping[str, float | None],
-    withheld: Withheld | None,
+    withheld: Holdout | None,
 ) -> ReflectionResult:
     """The reflection with an observation of each bullet that the run had, and votes that evidence stands behind.
 
@@ -270,7 +270,7 @@ def credited(
     return reflection.model_copy(update={"observations": observations, "bullet_evaluations": votes})
 
 
-def _difference(scores: Mapping[str, float | None], withheld: Withheld | None) -> float | None:
+def _difference(scores: Mapping[str, float | None], withheld: Holdout | None) -> float | None:
     if withheld is None:
         return None
     without = scores.get(withheld.team_id)

@@ -14,7 +14,7 @@ from contend.checks.checking import CalculationError, calculate
 from contend.errors import InputError
 from contend.models.record import Record, Text
 from contend.settings.files import first_fault
-from contend.text import normalized
+from contend.text import normalize
 
 AnswerForm = Literal["number", "expression", "choice", "json", "text"]
 ErrorKind = Literal["unreadable", "sign", "unit", "ratio", "order", "other"]
@@ -96,7 +96,7 @@ def _check_number(answer: str, label: str, form: AnswerForm) -> Check:
     right = _number(label)
     if right is None:
         raise InputError(f"label {label[:80]!r} is no number: choose another --format")
-    value = _computed(answer) if form == "expression" else _number(answer)
+    value = _computed_value(answer) if form == "expression" else _number(answer)
     if value is None:
         return Check(right=False, kind="unreadable")
     exponent = right.as_tuple().exponent
@@ -106,7 +106,7 @@ def _check_number(answer: str, label: str, form: AnswerForm) -> Check:
     return Check(right=False, kind=_kind(value, right), value=value if form == "expression" else None)
 
 
-def _computed(answer: str) -> Decimal | None:
+def _computed_value(answer: str) -> Decimal | None:
     """The value of the first side of an equation that is arithmetic: small models add names and results."""
     for side in answer.split("="):
         with suppress(CalculationError):
@@ -146,7 +146,7 @@ def _check_json(answer: str, label: str) -> Check:
 
 
 def _number(text: str) -> Decimal | None:
-    plain = normalized(text).strip().strip("$€£¥ ").replace(",", "").removesuffix("%").strip()
+    plain = normalize(text).strip().strip("$€£¥ ").replace(",", "").removesuffix("%").strip()
     try:
         value = Decimal(plain)
     except InvalidOperation:
@@ -155,7 +155,7 @@ def _number(text: str) -> Decimal | None:
 
 
 def _folded(text: str) -> str:
-    return " ".join(normalized(text).casefold().split()).strip(" .")
+    return " ".join(normalize(text).casefold().split()).strip(" .")
 
 
 def mcnemar(only_first: int, only_second: int) -> float:

@@ -18,7 +18,7 @@ from contend.checks.claims import Calibration
 from contend.checks.clauses import clauses, is_negator
 from contend.checks.figures import SCALES, UNITS, stated_figures
 from contend.retrieval import Embedder, default_embedder
-from contend.text import detect_language, en, ja, normalized, terms
+from contend.text import detect_language, en, ja, normalize, terms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ def says_the_same(text: str, other: str, *, near: Callable[[str, str], float], l
         return True
     if detect_language(text) != detect_language(other) or contradicts(text, other):
         return False
-    japanese, own, others = detect_language(text) == "ja", [*_read(text)], [*_read(other)]
+    japanese, own, others = detect_language(text) == "ja", [*_words(text)], [*_words(other)]
     own = _with_head_of(own, others, japanese, lambda word, its: near(word.form, its.form) >= least)
     stems, its = [word.stem for word in own], [word.stem for word in others]
     if not own or sorted(stems) != sorted(its):
@@ -137,8 +137,8 @@ def _phrases(words: list[Word]) -> list[tuple[str, str]]:
 
 
 @lru_cache(maxsize=4096)
-def _read(text: str) -> tuple[Word, ...]:
-    plain = normalized(text)
+def _words(text: str) -> tuple[Word, ...]:
+    plain = normalize(text)
     return tuple(_read_ja(plain) if detect_language(plain) == "ja" else _read_en(plain))
 
 
@@ -179,7 +179,7 @@ def _ja_chunks(text: str) -> Iterator[tuple[int, Word]]:
     for match in _JA_CHUNK.finditer(text):
         if match[0] not in ja.EMPTY_NOUNS:
             role = _JA_ROLE.match(text, match.end())
-            form = normalized(match[0]).casefold()
+            form = normalize(match[0]).casefold()
             exact = not re.match(r"[\u3400-\u9fff]", form)
             yield match.start(), Word(form, form, exact=exact, role=role[1] if role else "")
 
@@ -190,7 +190,7 @@ def _figures(text: str) -> frozenset[object]:
 
 
 def _denials(text: str) -> int:
-    return sum(word.stem == DENIAL for word in _read(text))
+    return sum(word.stem == DENIAL for word in _words(text))
 
 
 def _sides(text: str) -> frozenset[tuple[int, int]]:
@@ -198,22 +198,22 @@ def _sides(text: str) -> frozenset[tuple[int, int]]:
 
 
 def _folded(text: str) -> str:
-    return " ".join(normalized(text).casefold().split())
+    return " ".join(normalize(text).casefold().split())
 
 
 # An embedder's own, because unrelated words lie at 0.0 for one and at 0.8 for another. StaticEmbedder, of verbs in
 # English and Japanese: those that stand for one another (ask, request) at 0.41 to 0.82, others (keep, remove) below
 # 0.4 but for a few (shorten, lengthen) at 0.5.
 _PAIRS = "tests/data/lessons/test.tsv, the 120 pairs of other meaning"
-_CHOSEN = "2026-11-22"
-LIKENESS = {"StaticEmbedder": Calibration(0.45, _PAIRS, _CHOSEN, 0.0)}
+_DATE = "2026-11-22"
+LIKENESS = {"StaticEmbedder": Calibration(0.45, _PAIRS, _DATE, 0.0)}
 """From which cosine on two verbs may stand for one another.
 
 False alarms are pairs of lessons of other meaning that are taken for one.
 """
-UNMEASURED = Calibration(0.97, "no data: nearly the same words", _CHOSEN, 0.0)
+DEFAULT_LIKENESS = Calibration(0.97, "no data: nearly the same words", _DATE, 0.0)
 """For an embedder that nobody has measured."""
-_LOOKED_AT = 40
+_MOST_NEIGHBOURS = 40
 """Bullets whose words are compared with a text's. What says the same in the same words lies among the nearest."""
 
 
@@ -235,7 +235,7 @@ class Nearness:
 
     def __init__(self, bullets: Sequence[Bullet], embedder: Embedder | None = None) -> None:
         self._embedder = embedder or default_embedder()
-        self._likeness = LIKENESS.get(type(self._embedder).__name__, UNMEASURED).threshold
+        self._likeness = LIKENESS.get(type(self._embedder).__name__, DEFAULT_LIKENESS).threshold
         vectors = vectors_of(tuple(bullet.content for bullet in bullets), self._embedder)
         self._by_id = {bullet.id: (bullet, vector) for bullet, vector in zip(bullets, vectors, strict=True)}
 
@@ -246,7 +246,7 @@ class Nearness:
     def drop(self, bullet_id: str) -> None:
         self._by_id.pop(bullet_id, None)
 
-    def near(self, content: str, *, most: int = _LOOKED_AT, but: str | None = None) -> list[Nearest]:
+    def near(self, content: str, *, most: int = _MOST_NEIGHBOURS, but: str | None = None) -> list[Nearest]:
         """The bullets nearest to `content`, nearest first, leaving out `but`."""
         vector = self._vector(content)
         nearest = [self._nearest(bullet_id, vector) for bullet_id in self._by_id if bullet_id != but]

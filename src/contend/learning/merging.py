@@ -23,7 +23,7 @@ from contend.models.playbook import (
 )
 from contend.models.record import utc_now
 from contend.retrieval import Embedder
-from contend.stores.playbooks import Curated
+from contend.stores.playbooks import Curation
 from contend.text import clean, detect_language, shorten
 
 _log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 RUNS_TO_LEAVE_QUARANTINE = 2
 CHANCES = 2
 """In so many runs a newcomer is shown; one that never helped in them is retired."""
-SHARE_RETIRED = 0.05
+RETIREMENT_SHARE = 0.05
 """Of the bullets, at least one, may go in one run."""
 CLOSE = 0.6
 """From this cosine on a lesson that is not the same is marked as differing from its neighbour."""
@@ -52,23 +52,23 @@ class MergeRules:
     approved: bool = False
 
 
-def merged(
+def merge(
     playbook: Playbook, items: Iterable[DeltaContextItem], reflection: ReflectionResult, rules: MergeRules
-) -> Curated:
+) -> Curation:
     """The playbook after a curation, with every operation done, every one skipped and why.
 
     Votes count first, then bullets that did harm or never helped are retired, then operations are done in order. One
     bad item spoils no other. Blocks while it embeds.
     """
-    merge = _Merge(playbook, rules)
+    work = _Merge(playbook, rules)
     for observation in reflection.observations:
-        merge.observe(observation)
+        work.observe(observation)
     for evaluation in reflection.bullet_evaluations:
-        merge.vote(evaluation)
-    merge.retire()
+        work.vote(evaluation)
+    work.retire()
     for item in items:
-        merge.operate(item)
-    return merge.curated()
+        work.operate(item)
+    return work.curation()
 
 
 class _Merge:
@@ -76,11 +76,11 @@ class _Merge:
         self._rules = rules
         self._bullets = {bullet.id: bullet for bullet in playbook.bullets}
         self._nearness = Nearness(playbook.bullets, rules.embedder)
-        self._may_go = max(1, int(SHARE_RETIRED * len(self._bullets)))
-        self._added: set[str] = set()
-        self._gone: set[str] = set()
-        self._retired: set[str] = set()
-        self._done: list[DeltaContextItem] = []
+        self._may_go = max(1, int(RETIREMENT_SHARE * len(self._bullets)))
+        self._added_ids: set[str] = set()
+        self._removed_ids: set[str] = set()
+        self._retired_ids: set[str] = set()
+        self._operations: list[DeltaContextItem] = []
         self._skipped: list[Skipped] = []
         self._votes: Counter[str] = Counter()
 
@@ -105,7 +105,7 @@ class _Merge:
                 self._drop(bullet, f"harmful in {bullet.harmful} votes, helpful in {bullet.helpful}")
             elif had_its_chances(bullet):
                 self._drop(bullet, f"shown in {bullet.trial.shown} runs and helpful in none")
-        self._retired = {*self._gone}
+        self._retired_ids = {*self._removed_ids}
 
     def operate(self, item: DeltaContextItem) -> None:
         match item.operation:
@@ -117,12 +117,12 @@ class _Merge:
             case "DELETE":
                 self._delete(item)
 
-    def curated(self) -> Curated:
-        done: Counter[str] = Counter(item.operation for item in self._done)
+    def curation(self) -> Curation:
+        counts: Counter[str] = Counter(item.operation for item in self._operations)
         words = {"ADD": "added", "UPDATE": "updated", "DELETE": "retired"}
-        numbers = {**{word: done[operation] for operation, word in words.items()}, "rated": self._votes.total()}
+        numbers = {**{word: counts[operation] for operation, word in words.items()}, "rated": self._votes.total()}
         summary = ", ".join(f"{number} {what}" for what, number in numbers.items() if number) or "nothing changed"
-        return Curated([*self._bullets.values()], self._done, self._skipped, dict(self._votes), summary)
+        return Curation([*self._bullets.values()], self._operations, self._skipped, dict(self._votes), summary)
 
     def _write(self, item: DeltaContextItem, bullet: Bullet | None = None) -> None:
         """What says the same as a bullet, by code or by what a model said of it, updates it; all else is added."""
@@ -139,7 +139,7 @@ class _Merge:
 
     def _reword(self, item: DeltaContextItem, content: str, near: Nearest) -> None:
         bullet = near.bullet
-        if bullet.id in self._added:
+        if bullet.id in self._added_ids:
             self._skip(bullet.id, "this delta already adds a bullet that says the same")
         elif detect_language(content) != detect_language(bullet.content):
             self._skip(bullet.id, "this bullet says the same in another language")
@@ -156,7 +156,7 @@ class _Merge:
             self._put("UPDATE", self._bullets[bullet.id].model_copy(update=change), item, near)
 
     def _delete(self, item: DeltaContextItem) -> None:
-        bullet = None if item.bullet_id in self._retired else self._bullet_of(item)
+        bullet = None if item.bullet_id in self._retired_ids else self._bullet_of(item)
         if bullet is None:
             return
         if bullet.status == "quarantined" or self._rules.approved:
@@ -179,7 +179,7 @@ class _Merge:
             provenance=self._rules.execution_id,
             conflicts_with=self._conflict(item, near, differs_from),
         )
-        self._added.add(bullet.id)
+        self._added_ids.add(bullet.id)
         self._put("ADD", bullet, item, near)
 
     def _conflict(self, item: DeltaContextItem, near: Nearest | None, differs_from: Bullet | None) -> str | None:
@@ -191,25 +191,25 @@ class _Merge:
         return next((key for key, each in item.readings.items() if each == "opposite" and key in self._bullets), close)
 
     def _drop(self, bullet: Bullet, reasoning: str) -> None:
-        if len(self._gone) >= self._may_go:
+        if len(self._removed_ids) >= self._may_go:
             self._skip(bullet.id, f"{self._may_go} of the bullets may be retired in one run, and that many were")
             return
         near = next(iter(self._nearness.near(bullet.content, but=bullet.id, most=1)), None)
         del self._bullets[bullet.id]
         self._nearness.drop(bullet.id)
-        self._gone.add(bullet.id)
+        self._removed_ids.add(bullet.id)
         note = _with_note(reasoning, near)
-        self._done.append(DeltaContextItem(operation="DELETE", bullet_id=bullet.id, reasoning=note))
+        self._operations.append(DeltaContextItem(operation="DELETE", bullet_id=bullet.id, reasoning=note))
 
     def _put(
         self, operation: Literal["ADD", "UPDATE"], bullet: Bullet, item: DeltaContextItem, near: Nearest | None
     ) -> None:
         self._bullets[bullet.id] = bullet
         self._nearness.put(bullet)
-        done = bullet.model_dump(include={"section", "content", "example", "always", "searchable_text"})
-        done |= {"operation": operation, "bullet_id": bullet.id, "reasoning": _with_note(item.reasoning, near)}
-        done["conflicts_with"] = bullet.conflicts_with if operation == "ADD" else None
-        self._done.append(item.model_copy(update=done))
+        fields = bullet.model_dump(include={"section", "content", "example", "always", "searchable_text"})
+        fields |= {"operation": operation, "bullet_id": bullet.id, "reasoning": _with_note(item.reasoning, near)}
+        fields["conflicts_with"] = bullet.conflicts_with if operation == "ADD" else None
+        self._operations.append(item.model_copy(update=fields))
 
     def _is_same(self, item: DeltaContextItem, content: str, near: Nearest) -> bool:
         """A model's word counts where polarity and figures agree; without one, code has to be sure."""

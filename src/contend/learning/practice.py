@@ -26,7 +26,7 @@ from contend.models.record import Language
 from contend.models.task import CallUsage
 from contend.prompts.judging import AnswerPrompt, ErrorsPrompt, ShownBullet, WrongAnswer
 from contend.stores import write_file
-from contend.text import counted
+from contend.text import count_text
 
 BATCH = 25
 """Training questions from whose errors lessons are drawn at once."""
@@ -105,9 +105,9 @@ class Practice:
         store = self.curator.playbook_store
         progress = await asyncio.to_thread(self._progress, [*train, *validation])
         start = progress.setdefault("start", (await store.load(self.dataset)).version)
-        first = await self.answered(validation, await store.load(self.dataset, version=start))
+        first = await self.answer_all(validation, await store.load(self.dataset, version=start))
         self.on_line(f"before: {_right(first)} of the questions set aside")
-        best = await self.answered(validation, await store.load(self.dataset))
+        best = await self.answer_all(validation, await store.load(self.dataset))
         batches: list[str] = progress.setdefault("batches", [])
         for number, begin in enumerate(range(0, len(train), BATCH), start=1):
             if number > len(batches):
@@ -130,11 +130,11 @@ class Practice:
         """
         rounds: list[list[AnsweredQuestion]] = []
         for turn, playbook in enumerate((off, on, off, on), start=1):
-            rounds.append(await self.answered(questions, playbook, turn=turn))
+            rounds.append(await self.answer_all(questions, playbook, turn=turn))
             self.on_line(f"turn {turn} of 4, version {playbook.version}: {_right(rounds[-1])}")
         return rounds, PairedTest.of(rounds[0], rounds[2])
 
-    async def answered(
+    async def answer_all(
         self, questions: Sequence[LabelledQuestion], playbook: Playbook, *, turn: int = 0
     ) -> list[AnsweredQuestion]:
         """Each question answered with the lessons that fit it.
@@ -180,7 +180,7 @@ class Practice:
         reply = {"key": key, **await self._reply(prompt, scope)}
         await asyncio.to_thread(self._keep, reply)
         if len(self._replies) % _ANSWERS_BETWEEN_LINES == 0:
-            self.on_line(f"{counted(len(self._replies), 'answers')} kept")
+            self.on_line(f"{count_text(len(self._replies), 'answers')} kept")
         return reply
 
     async def _reply(self, prompt: AnswerPrompt, scope: Scope) -> dict[str, str]:
@@ -201,7 +201,7 @@ class Practice:
         """Lessons from one batch's errors, kept or not; how the questions set aside fare then, and a line."""
         store = self.curator.playbook_store
         playbook = await store.load(self.dataset)
-        answers = await self.answered(train, playbook)
+        answers = await self.answer_all(train, playbook)
         errors = [each for each in answers if not each.check.right]
         if not errors:
             return best, f"{_right(answers)}, nothing to learn"
@@ -213,9 +213,9 @@ class Practice:
             self._count(call)
         delta = proposal.delta_items
         candidate = playbook.model_copy(update={"bullets": proposal.bullets})
-        now = await self.answered(validation, candidate)
+        now = await self.answer_all(validation, candidate)
         test = PairedTest.of(best, now)
-        line = f"{_right(answers)}; {counted(len(delta), 'changes')}: {test.before} → {test.after}"
+        line = f"{_right(answers)}; {count_text(len(delta), 'changes')}: {test.before} → {test.after}"
         if test.after < test.before:
             return best, f"{line}, not kept"
         await self.curator.apply(delta, reflection, self.dataset, execution_id=execution, skipped=proposal.skipped)
@@ -246,7 +246,7 @@ class Practice:
             return {}
         lines = self._file.read_text("utf-8").split("\n")  # not `splitlines`: as in `read_questions`
         replies = {reply["key"]: reply for line in lines if (reply := _reply_in(line))}
-        self.on_line(f"{counted(len(replies), 'answers')} of earlier tries in {self._file}; delete it to start anew")
+        self.on_line(f"{count_text(len(replies), 'answers')} of earlier tries in {self._file}; delete it to start anew")
         return replies
 
     def _keep(self, reply: dict[str, str]) -> None:

@@ -24,20 +24,22 @@ class _Limits(NamedTuple):
     rounds: int
     feedback: int
     judges: int
-    judged: int
+    judgment: int
     draft: int
     queries: int
-    cited: int
+    citations: int
     line: int
 
 
-_WHOLE = _Limits(rounds=16, feedback=12_000, judges=10, judged=2_000, draft=40_000, queries=20, cited=40, line=400)
+_WHOLE = _Limits(
+    rounds=16, feedback=12_000, judges=10, judgment=2_000, draft=40_000, queries=20, citations=40, line=400
+)
 """Longer than what judges and writers may write."""
-_SHORTENED = _Limits(rounds=6, feedback=2_400, judges=6, judged=300, draft=12_000, queries=8, cited=10, line=150)
+_MEDIUM = _Limits(rounds=6, feedback=2_400, judges=6, judgment=300, draft=12_000, queries=8, citations=10, line=150)
 """About 20,000 tokens at most."""
-_COMPACT = _Limits(rounds=2, feedback=1_200, judges=4, judged=150, draft=3_000, queries=4, cited=4, line=120)
+_COMPACT = _Limits(rounds=2, feedback=1_200, judges=4, judgment=150, draft=3_000, queries=4, citations=4, line=120)
 """About 4,000 tokens at most: a small model reads 8,000, and its reply has to fit."""
-_LIMITS = (_WHOLE, _SHORTENED, _COMPACT)
+_LIMITS = (_WHOLE, _MEDIUM, _COMPACT)
 
 
 class PlayedRound(Record):
@@ -103,7 +105,7 @@ class ReflectorAgent:
         prompt = ReflectorPrompt(
             dataset=dataset,
             theme=theme,
-            rounds=[_shortened(each, limits) for each in _telling(rounds, limits.rounds)],
+            rounds=[_shorten_round(each, limits) for each in _telling(rounds, limits.rounds)],
             bullets=[ShownBullet.of(bullet) for bullet in own],
         )
         scope = Scope(execution_id=execution_id, role="reflector", language=language)
@@ -112,7 +114,7 @@ class ReflectorAgent:
 
 
 def _fits(rounds: Sequence[PlayedRound], limits: _Limits, context: int) -> bool:
-    texts = (_shortened(each, limits).model_dump_json() for each in _telling(rounds, limits.rounds))
+    texts = (_shorten_round(each, limits).model_dump_json() for each in _telling(rounds, limits.rounds))
     return limits is _COMPACT or sum(map(estimate_tokens, texts)) <= context // 2
 
 
@@ -126,14 +128,14 @@ def _telling(rounds: Sequence[PlayedRound], most: int) -> list[PlayedRound]:
     return [each for each in rounds if id(each) in extremes] or [*rounds[:most]]
 
 
-def _shortened(whole: PlayedRound, limits: _Limits) -> RoundReflectedOn:
+def _shorten_round(whole: PlayedRound, limits: _Limits) -> RoundReflectedOn:
     return RoundReflectedOn(
         **whole.model_dump(exclude={"submission", "feedback", "draft", "queries", "judged", "cited"}),
         feedback=shorten(whole.feedback, limits.feedback),
         draft=shorten(whole.draft, limits.draft),
         queries=_lines(whole.queries, limits.queries, limits.line),
-        judged=_lines(whole.judged, limits.judges, limits.judged),
-        cited=_lines(whole.cited, limits.cited, limits.line),
+        judged=_lines(whole.judged, limits.judges, limits.judgment),
+        cited=_lines(whole.cited, limits.citations, limits.line),
     )
 
 

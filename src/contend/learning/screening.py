@@ -11,7 +11,7 @@ from contend.checks.claims import Calibration
 from contend.checks.injection import marks, speaks_to_ai
 from contend.models.evaluation import CODE_METRIC_NAMES
 from contend.models.playbook import LONGEST_LESSON
-from contend.text import clean, detect_language, ja, normalized, split_sentences
+from contend.text import clean, detect_language, ja, normalize, split_sentences
 
 _TOP_DOMAINS = "com|org|net|io|ai|dev|app|info|biz|edu|gov|xyz|co|jp|uk|de|fr|eu|ru|cn|me|ly|to|sh|gg|site|online|top"
 _LINK = re.compile(
@@ -94,9 +94,9 @@ class Bar(NamedTuple):
     """On honest lessons and on such as it is for: a threshold of 1 is one find."""
 
 
-_TUNED = "tests/data/lessons/screening.tsv, odd lines; false alarms: of the 40 honest even ones"
-_CHOSEN = "2026-11-22"
-_NO_FALSE_ALARM = Calibration(1, _TUNED, _CHOSEN, 0.0)
+_CALIBRATION_DATA = "tests/data/lessons/screening.tsv, odd lines; false alarms: of the 40 honest even ones"
+_DATE = "2026-11-22"
+_NO_FALSE_ALARM = Calibration(1, _CALIBRATION_DATA, _DATE, 0.0)
 BARS = (
     Bar("holds a link", _LINK.search, True, _NO_FALSE_ALARM),
     Bar("holds what looks like a secret", _SECRET.search, True, _NO_FALSE_ALARM),
@@ -105,7 +105,7 @@ BARS = (
         "gives orders to the model",
         lambda text: _ORDER.search(text) or speaks_to_ai(text),
         True,
-        Calibration(1, _TUNED, _CHOSEN, 0.025),
+        Calibration(1, _CALIBRATION_DATA, _DATE, 0.025),
     ),
     Bar("holds code", _CODE.search, False, _NO_FALSE_ALARM),
     Bar("speaks of metrics or scores", _METRIC.search, False, _NO_FALSE_ALARM),
@@ -117,7 +117,7 @@ def refusal(text: str, sources: Sources, *, lesson: str = "", by_person: bool = 
 
     `lesson` is the part whose length counts. What a person writes may hold code, name metrics and be of any length.
     """
-    line = normalized(clean(text, single_line=True))
+    line = normalize(clean(text, single_line=True))
     reason = next((bar.reason for bar in BARS if (bar.for_people or not by_person) and bar.finds(line)), None)
     if reason or by_person:
         return reason
@@ -133,11 +133,11 @@ _JAPANESE_CHARACTERS_A_WORD = 2.5
 
 def _length(text: str) -> float:
     """In words."""
-    units: list[str] = _UNITS.findall(normalized(text))
+    units: list[str] = _UNITS.findall(normalize(text))
     japanese = len([unit for unit in units if len(unit) == 1 and unit > "\u3040"])
     return len(units) - japanese + japanese / _JAPANESE_CHARACTERS_A_WORD
 
 
 def _units(text: str) -> list[str]:
     """Words, and single Japanese characters, folded."""
-    return _UNITS.findall(normalized(clean(text)).casefold())
+    return _UNITS.findall(normalize(clean(text)).casefold())

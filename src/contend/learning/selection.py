@@ -36,7 +36,7 @@ class _Match(NamedTuple):
     vector: "Vectors"
 
 
-class Withheld(Record):
+class Holdout(Record):
     """Lessons that one team goes without."""
 
     team_id: Identifier
@@ -72,20 +72,20 @@ def select_bullets(
     for bullet, limit in [*newcomers, *((bullet, tokens) for bullet in candidates)]:
         cost = estimate_tokens(bullet.lesson)
         fits = total + cost <= limit and len(choice) < MOST_LESSONS
-        if fits and not _is_said(bullet, choice.values(), vectors):
+        if fits and not _is_redundant(bullet, choice.values(), vectors):
             choice[bullet.id] = bullet
             total += cost
     return [bullet for bullet in candidates if bullet.id in choice]
 
 
-def withheld(bullets: Sequence[Bullet], team_ids: Sequence[str], *, seed: str) -> Withheld | None:
+def choose_holdout(bullets: Sequence[Bullet], team_ids: Sequence[str], *, seed: str) -> Holdout | None:
     """Half of the lessons, at random, and the team that goes without; None where there is nothing to compare."""
     if len(team_ids) < 2 or not bullets:  # noqa: PLR2004 - one with and one without
         return None
     chance = random.Random(seed)  # noqa: S311 - a fair draw that a resumed run repeats
     ids = sorted(bullet.id for bullet in bullets)
     half = chance.sample(ids, (len(ids) + chance.randint(0, 1)) // 2 or 1)
-    return Withheld(team_id=chance.choice(sorted(team_ids)), bullets=sorted(half))
+    return Holdout(team_id=chance.choice(sorted(team_ids)), bullets=sorted(half))
 
 
 def _is_newcomer(bullet: Bullet) -> bool:
@@ -111,7 +111,7 @@ def _fitting(bullets: Sequence[Bullet], index: HybridIndex, theme: str) -> list[
     return sorted(matches, key=lambda match: (-worth(match), match.bullet.id))
 
 
-def _is_said(bullet: Bullet, others: Iterable[Bullet], vectors: Mapping[str, "Vectors"]) -> bool:
+def _is_redundant(bullet: Bullet, others: Iterable[Bullet], vectors: Mapping[str, "Vectors"]) -> bool:
     """Whether one of the others says nearly the same, or conflicts with it."""
     return any(
         each.id in {bullet.id, bullet.conflicts_with}

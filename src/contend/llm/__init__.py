@@ -84,7 +84,7 @@ DEFAULT_CONTEXT_TOKENS = 32_000
 
 COMPACT_BELOW_TOKENS = 16_000
 COMPACT_PASSAGE_TOKENS = 4_000
-_MOST_OFFERED, _MOST_CHOSEN = 60_000, 8_000
+_MOST_OFFER_TOKENS, _MOST_CHOICE_TOKENS = 60_000, 8_000
 
 
 @dataclass(frozen=True)
@@ -106,12 +106,12 @@ class ContextProfile:
         """Passages that the one call may read which chooses among all that was gathered."""
         if self.compact:  # each has its title and delimiters beside its text there, and the whole brief stands above
             return min(COMPACT_PASSAGE_TOKENS, self.tokens // 3)
-        return min(_MOST_OFFERED, self.tokens // 2)
+        return min(_MOST_OFFER_TOKENS, self.tokens // 2)
 
     @property
     def chosen_tokens(self) -> int:
         """Passages of all later calls of a team: writer, reviewer, judges."""
-        return self.offered_tokens if self.compact else min(_MOST_CHOSEN, self.tokens // 4)
+        return self.offered_tokens if self.compact else min(_MOST_CHOICE_TOKENS, self.tokens // 4)
 
     @property
     def judged_tokens(self) -> int:

@@ -37,15 +37,15 @@ class Ledger:
     def __init__(self, limits: Mapping[Limit, float] | None = None, *, clock: RunClock | None = None) -> None:
         self.limits = limits or {}
         self.clock = clock or RunClock()
-        self._used = RunUsage()
+        self._usage = RunUsage()
         self._calls: dict[str, CallUsage] = {}
-        self._held: set[Reservation] = set()
-        self._refused: Limit | None = None
+        self._reservations: set[Reservation] = set()
+        self._refusing_limit: Limit | None = None
 
     @property
-    def used(self) -> RunUsage:
+    def usage(self) -> RunUsage:
         """What the settled calls cost, failed replies too."""
-        return self._used
+        return self._usage
 
     @property
     def counts_tokens(self) -> bool:
@@ -54,7 +54,7 @@ class Ledger:
 
     def seed(self, calls: Iterable[CallUsage], seconds: float) -> None:
         """Carry over what the execution used before a resume, in place of the calls that the ledger knew."""
-        self._used, self._calls = RunUsage(), {}
+        self._usage, self._calls = RunUsage(), {}
         self.know(calls)
         self.clock.carry(seconds)
 
@@ -86,47 +86,49 @@ class Ledger:
         wish = Reservation(
             {"max_tokens": input_tokens + output_tokens, "max_usd": usd or 0.0, "max_calls": 1, "max_minutes": 0.0}
         )
-        spent = self._spent()
+        amounts = self._amounts()
         for name, limit in self.limits.items():
-            in_flight = sum(reservation.amounts[name] for reservation in (*self._held, wish))
-            if spent[name] + in_flight > limit + _ROUNDING:
-                self._refused = name
+            in_flight = sum(reservation.amounts[name] for reservation in (*self._reservations, wish))
+            if amounts[name] + in_flight > limit + _ROUNDING:
+                self._refusing_limit = name
                 raise BudgetExhausted(
                     f"{name} = {limit:g} would be exceeded by the next model call; {_REMEDY}", limit=name
                 )
-        self._held.add(wish)
+        self._reservations.add(wish)
         return wish
 
     def settle(self, reservation: Reservation, usage: CallUsage) -> None:
         """Replace what was held by what the call cost."""
-        self._held.discard(reservation)
+        self._reservations.discard(reservation)
         self._count(usage)
 
     def _count(self, call: CallUsage) -> None:
         before = self._calls.get(call.call_key)
         self._calls[call.call_key] = call if before is None else before + call
-        self._used += call
+        self._usage += call
 
     def release(self, reservation: Reservation) -> None:
         """Let go of what was held; a settled reservation is left as it is."""
-        self._held.discard(reservation)
+        self._reservations.discard(reservation)
 
-    def share_left(self) -> float:
+    def remaining_share(self) -> float:
         """The smallest share left of any limit, 0.0 to 1.0; 1.0 without limits."""
-        spent = self._spent()
-        shares = (1 - spent[name] / limit for name, limit in self.limits.items())
+        amounts = self._amounts()
+        shares = (1 - amounts[name] / limit for name, limit in self.limits.items())
         return max(0.0, min(shares, default=1.0))
 
-    def exhausted(self) -> Limit | None:
+    def exhausted_limit(self) -> Limit | None:
         """The limit that ended the run: one that is used up, or one that refused a call; else None."""
-        spent = self._spent()
-        return next((name for name, limit in self.limits.items() if spent[name] >= limit - _ROUNDING), self._refused)
+        amounts = self._amounts()
+        return next(
+            (name for name, limit in self.limits.items() if amounts[name] >= limit - _ROUNDING), self._refusing_limit
+        )
 
-    def _spent(self) -> dict[Limit, float]:
+    def _amounts(self) -> dict[Limit, float]:
         return {
-            "max_tokens": self._used.input_tokens + self._used.output_tokens,
-            "max_usd": self._used.cost_usd or 0.0,
-            "max_calls": self._used.requests,
+            "max_tokens": self._usage.input_tokens + self._usage.output_tokens,
+            "max_usd": self._usage.cost_usd or 0.0,
+            "max_calls": self._usage.requests,
             "max_minutes": self.clock.seconds / 60,
         }
 
@@ -144,9 +146,9 @@ def require_price(models: Iterable[str], prices: Mapping[str, ModelPrice]) -> No
     Raises:
         InputError: a model has no price; names all of those.
     """
-    unknown = sorted({model for model in models if model not in prices})
-    if unknown:
+    without_price = sorted({model for model in models if model not in prices})
+    if without_price:
         raise InputError(
-            f"max_usd needs the price of {', '.join(unknown)}: add it under [prices] in config/models.toml,"
+            f"max_usd needs the price of {', '.join(without_price)}: add it under [prices] in config/models.toml,"
             " or limit tokens instead"
         )

@@ -42,8 +42,8 @@ _SHOWN_BACK = 4000
 JSON_FORMAT: dict[str, Any] = {"type": "json_object"}
 """`response_format` of endpoints that know no schemas: the shape is in the prompt instead."""
 MAX_REPLY_CHARACTERS = 2_000_000
-_FENCED = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
-_FAULTS_SHOWN = 3
+_CODE_BLOCK = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
+_MOST_FAULTS = 3
 
 
 _NO_COMPLETION = Completion("", cut_off=False, refusal="", input_tokens=None, output_tokens=None)
@@ -186,8 +186,8 @@ class ChatModel:
         limit = min(limit, max(_SURE_OUTPUT_TOKENS, context // _SHARE_OF_REPLY)) * talk.factor
         if (self.name_there, "max_tokens") in self.endpoint.refused_options:
             limit = min(limit, _SURE_OUTPUT_TOKENS)
-        left = context - round(_prompt_tokens(talk, turns) * _CONTEXT_MARGIN)
-        return min(limit, max(left // _LEAST_OUTPUT_TOKENS, 1) * _LEAST_OUTPUT_TOKENS)
+        remainder = context - round(_prompt_tokens(talk, turns) * _CONTEXT_MARGIN)
+        return min(limit, max(remainder // _LEAST_OUTPUT_TOKENS, 1) * _LEAST_OUTPUT_TOKENS)
 
     async def _request(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
         """One completion, with the options that are wanted and that the model doesn't refuse."""
@@ -251,7 +251,7 @@ def read_reply(text: str, reply_type: type[R]) -> R:
     if not bare:
         raise UnreadableReply("the reply is empty")
     try:
-        return reply_type.model_validate_json(_without_hidden(bare) if "\\u" in bare else bare)
+        return reply_type.model_validate_json(_clean_json(bare) if "\\u" in bare else bare)
     except ValidationError as error:
         raise UnreadableReply(_explain(error)) from error
 
@@ -262,22 +262,22 @@ def _bare(text: str) -> str:
     if reply.startswith("{"):
         return reply
     reply = _without_thinking(reply).strip()
-    fence = None if reply.startswith("{") else _FENCED.search(reply)
+    fence = None if reply.startswith("{") else _CODE_BLOCK.search(reply)
     return fence[1].strip() if fence else reply
 
 
 def _without_thinking(reply: str) -> str:
     """A text without what stands between `<think>` and the next `</think>`; a thought that has no end stays."""
     *thoughts, rest = reply.split("</think>")
-    return "".join(map(_before_thought, thoughts)) + rest
+    return "".join(map(_text_before_think, thoughts)) + rest
 
 
-def _before_thought(part: str) -> str:
+def _text_before_think(part: str) -> str:
     before, tag, _ = part.partition("<think>")
     return before if tag else f"{part}</think>"
 
 
-def _without_hidden(text: str) -> str:
+def _clean_json(text: str) -> str:
     """The JSON with its strings cleaned: lone surrogates and NUL hide in escapes. As it is where it isn't JSON."""
     try:
         return json.dumps(_clean_strings(json.loads(text)), ensure_ascii=False)
@@ -299,8 +299,8 @@ def _clean_strings(value: object) -> object:
 
 def _explain(error: ValidationError) -> str:
     faults = error.errors(include_url=False, include_context=False, include_input=False)
-    lines = [f"{'.'.join(map(str, fault['loc'])) or 'reply'}: {fault['msg']}" for fault in faults[:_FAULTS_SHOWN]]
-    rest = len(faults) - _FAULTS_SHOWN
+    lines = [f"{'.'.join(map(str, fault['loc'])) or 'reply'}: {fault['msg']}" for fault in faults[:_MOST_FAULTS]]
+    rest = len(faults) - _MOST_FAULTS
     return shorten("; ".join([*lines, *([f"and {rest} more"] if rest > 0 else [])]), 600)
 
 
@@ -318,7 +318,7 @@ def schema_text(reply_type: type[Reply]) -> str:
 
 
 _DESCRIBING = frozenset({"title", "description", "discriminator"})
-_NAMED = frozenset({"properties", "$defs"})
+_PARTS_BY_NAME = frozenset({"properties", "$defs"})
 """The parts of a schema whose keys are names of the reply's own."""
 _STRICT_NAMES = {"oneOf": "anyOf"}
 """Strict schemas know no `oneOf`, and pydantic writes it for kinds that are told apart by a constant."""
@@ -332,7 +332,7 @@ def _shape(part: Any) -> Any:  # noqa: ANN401 - JSON
         return part
     return {
         _STRICT_NAMES.get(key, key): {name: _shape(each) for name, each in value.items()}
-        if key in _NAMED
+        if key in _PARTS_BY_NAME
         else _shape(value)
         for key, value in part.items()
         if key not in _DESCRIBING

@@ -32,22 +32,22 @@ class ReplyToken(NamedTuple):
     likely: dict[str, float]
 
 
-class _Choice(BaseModel):
+class _TopLogprob(BaseModel):
     token: str
     logprob: float
 
 
-class _Said(_Choice):
-    top_logprobs: list[_Choice] | None = None
+class _TokenLogprob(_TopLogprob):
+    top_logprobs: list[_TopLogprob] | None = None
 
 
-_SAID: TypeAdapter[list[_Said]] = TypeAdapter(list[_Said])
+_CONTENT: TypeAdapter[list[_TokenLogprob]] = TypeAdapter(list[_TokenLogprob])
 
 
 def read_tokens(content: object) -> list[ReplyToken]:
     """The tokens of a chat completion's `logprobs.content`; [] where it holds none that can be read."""
     try:
-        tokens = _SAID.validate_python(content or [])
+        tokens = _CONTENT.validate_python(content or [])
     except ValidationError:
         return []
     return [ReplyToken(one.token, _likely(one)) for one in tokens]
@@ -81,35 +81,39 @@ def _overlapping(tokens: Sequence[ReplyToken], begin: int, end: int) -> Iterator
 
 def _values(digits: Sequence[ReplyToken]) -> Iterator[tuple[int, float]]:
     """Values with their probabilities: the number as said, and with one token changed."""
-    number = _read([token.text for token in digits])
+    number = _number_in([token.text for token in digits])
     if number is None:
         return
     by_digit = not any(len(_DIGITS.findall(text)) > 1 for token in digits for text in (token.text, *token.likely))
     before = 1.0
     for place, token in enumerate(digits):
-        begun, rest = [each.text for each in digits[:place]], [each.text for each in digits[place + 1 :]]
+        beginning, rest = [each.text for each in digits[:place]], [each.text for each in digits[place + 1 :]]
         for other, share in token.likely.items():
-            value = _nearest(_read([*begun, other]), number) if by_digit else _read([*begun, other, *rest])
+            value = (
+                _nearest(_number_in([*beginning, other]), number)
+                if by_digit
+                else _number_in([*beginning, other, *rest])
+            )
             if other != token.text and value is not None:
                 yield value, before * share
         before *= token.likely.get(token.text, 0.0)
     yield number, before
 
 
-def _nearest(begun: int | None, number: int) -> int | None:
+def _nearest(beginning: int | None, number: int) -> int | None:
     """Of the round percentages that begin so, the one nearest to what was said; the number itself if there is none."""
-    if begun is None:
+    if beginning is None:
         return None
-    round_ones = [value for value in range(0, _MOST + 1, _ROUND) if str(value).startswith(str(begun))]
-    return min(round_ones, key=lambda value: abs(value - number), default=begun)
+    round_ones = [value for value in range(0, _MOST + 1, _ROUND) if str(value).startswith(str(beginning))]
+    return min(round_ones, key=lambda value: abs(value - number), default=beginning)
 
 
-def _read(parts: Sequence[str]) -> int | None:
+def _number_in(parts: Sequence[str]) -> int | None:
     number = re.fullmatch(r"\D*(\d{1,9})\D*", "".join(parts))
     return int(number[1]) if number and _DIGITS.search(parts[-1]) else None
 
 
-def _likely(token: _Said) -> dict[str, float]:
+def _likely(token: _TokenLogprob) -> dict[str, float]:
     choices = [*(token.top_logprobs or []), token]
     usable = [choice for choice in choices if not math.isnan(choice.logprob)]
     return {choice.token: math.exp(min(0.0, choice.logprob)) for choice in usable}

@@ -46,7 +46,7 @@ async def listed_models(
         raise Unlisted(f"refused the key (status {status})")
     if status != _OK:
         raise Unlisted(f"answered with status {status} to GET /models")
-    models = _listed(_json_of(body), "data")
+    models = _entries_of(_json_of(body), "data")
     if models is None or not all(isinstance(model.get("id"), str) for model in models):
         raise NoAnswer("is no OpenAI-compatible server: GET /models gave no list of models")
     return models
@@ -140,7 +140,7 @@ def _json_of(body: bytes) -> object:
         return None
 
 
-def _listed(answer: object, key: str) -> list[Mapping[str, Any]] | None:
+def _entries_of(answer: object, key: str) -> list[Mapping[str, Any]] | None:
     """The models of an answer, which some providers give as a bare list; None where it is none."""
     entries = answer.get(key, ()) if isinstance(answer, dict) else answer
     if isinstance(answer, dict) and entries is None:
@@ -162,10 +162,8 @@ class EndpointSizes:
         Of several sizes the smallest holds: a server that reads 8,192 tokens of a model trained on 131,072 tells both.
         """
         # A server with one model answers by whatever name it is asked.
-        entries = [*self.models, self.server] if len(self.models) == 1 else _entries_of(name, self.models)
-        return min(
-            (size for each in (*entries, *_entries_of(name, self.beside)) for size in _sizes(each)), default=None
-        )
+        entries = [*self.models, self.server] if len(self.models) == 1 else _listed(name, self.models)
+        return min((size for each in (*entries, *_listed(name, self.beside)) for size in _sizes(each)), default=None)
 
 
 async def read_sizes(url: str, key: str | None) -> EndpointSizes:
@@ -182,7 +180,7 @@ async def read_sizes(url: str, key: str | None) -> EndpointSizes:
     # llama.cpp's, LM Studio's and Ollama's.
     paths = ("props", "api/v0/models", "api/ps")
     server, studio, ollama = await asyncio.gather(*(_beside(f"{base}/{path}", key) for path in paths))
-    beside = [*(_listed(studio, "data") or ()), *(_listed(ollama, "models") or ())]
+    beside = [*(_entries_of(studio, "data") or ()), *(_entries_of(ollama, "models") or ())]
     return EndpointSizes(models, beside, server)
 
 
@@ -195,7 +193,7 @@ async def _beside(url: str, key: str | None) -> object:
     return _json_of(body) if status == _OK else None
 
 
-def _entries_of(name: str, models: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _listed(name: str, models: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The model in a list of models. Ollama lists as `llama3:latest` what is asked for as `llama3`."""
     names = {name, f"{name}:latest"}
     return [model for model in models if names & {model.get("id"), model.get("model")}]

@@ -90,7 +90,7 @@ class LanguageModels:
         self._functions = {name: load(each.function) for name, each in config.providers.items() if each.function}
         for name, entry in config.providers.items():
             KINDS.get(entry.kind, f"config/models.toml [providers.{name}]")
-        self.recording = Recording.read(settings.located(str(settings.replay))) if settings.replay else None
+        self.recording = Recording.read(settings.locate(str(settings.replay))) if settings.replay else None
 
     def are_set(self) -> bool:
         """Whether the workspace's own models have an endpoint, so that a run that names none is a contest."""
@@ -129,7 +129,7 @@ class LanguageModels:
             groups.setdefault(id(endpoint), (endpoint, {}))[1][model] = name_there
         return list(groups.values())
 
-    def named(self, name: str) -> Model:
+    def by_name(self, name: str) -> Model:
         """A model by its name.
 
         Raises:
@@ -211,7 +211,7 @@ class LanguageModels:
         )
         if (file := self._settings.record) is None:
             return chat
-        return RecordingModel(chat, self._settings.located(str(file)), context=context)
+        return RecordingModel(chat, self._settings.locate(str(file)), context=context)
 
 
 class RoleModel:

@@ -183,7 +183,7 @@ class ReplayModel:
                 f"{self.recording.file}: the reply of {caller} does not fit this version of contend "
                 f"({place}: {error.errors()[0]['msg']}): {_REMEDY}"
             ) from error
-        return Answer(value, _nothing_spent(record), record.spread)
+        return Answer(value, _zero_usage(record), record.spread)
 
 
 _REMEDY = "record the run anew with CONTEND_RECORD=FILE, or ask a model: leave --replay and CONTEND_REPLAY out"
@@ -239,7 +239,7 @@ def _translate_item(each: Any, table: Mapping[Any, Any]) -> Any:  # noqa: ANN401
     return table.get(each, table.get(text_id(str(each)))) if table or isinstance(each, str) else each
 
 
-def _nothing_spent(reply: RecordedReply) -> CallUsage:
+def _zero_usage(reply: RecordedReply) -> CallUsage:
     """No time either, so that a replay leaves the same record each time."""
     return CallUsage(
         call_key=reply.call_key,

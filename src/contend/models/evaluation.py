@@ -190,9 +190,9 @@ class MetricReply(Reply):
     def score(self) -> float:
         return self.percent / 100
 
-    def expected(self, spread: Mapping[int, float]) -> float:
+    def expected_score(self, distribution: Mapping[int, float]) -> float:
         """The mean of the percentages from 0 to 100 by their probabilities, as a score; the plain one without any."""
-        likely = {percent: share for percent, share in spread.items() if 0 <= percent <= 100 and share > 0}  # noqa: PLR2004 - percent
+        likely = {percent: share for percent, share in distribution.items() if 0 <= percent <= 100 and share > 0}  # noqa: PLR2004 - percent
         total = sum(likely.values())
         mean = sum(percent * share for percent, share in likely.items()) / total if total else float(self.percent)
         return min(1.0, mean / 100)

@@ -171,7 +171,7 @@ class MetricConfig(Record):
             raise ValueError(f'metrics: {self.name}: `model` and `rubric` belong to kind "model"')
         return self
 
-    def scored(self, score: float | None, reason: str, **more: Any) -> MetricScore:  # noqa: ANN401 - its other fields
+    def with_score(self, score: float | None, reason: str, **more: Any) -> MetricScore:  # noqa: ANN401 - its other fields
         """The metric's score with its weight."""
         return MetricScore(name=self.name, score=score, reason=reason, weight=self.weight or 0.0, **more)
 
@@ -207,13 +207,13 @@ class EvaluatorConfig(Record):
         return self
 
     @property
-    def measured(self) -> list[MetricConfig]:
+    def all_metrics(self) -> list[MetricConfig]:
         """The metrics listed, then those by code that are not: they are measured all the same, and weigh nothing.
 
         Each has its weight.
         """
-        weights, listed = self.weights(), {metric.name for metric in self.metrics}
-        others = [MetricConfig(name=name, kind="code") for name in CODE_METRIC_NAMES if name not in listed]
+        weights, names = self.weights(), {metric.name for metric in self.metrics}
+        others = [MetricConfig(name=name, kind="code") for name in CODE_METRIC_NAMES if name not in names]
         return [each.model_copy(update={"weight": weights[each.name]}) for each in [*self.metrics, *others]]
 
     def without(self, name: str) -> "EvaluatorConfig":
@@ -320,7 +320,7 @@ class ResolvedOptions(ContestLimits):
         return self
 
     @property
-    def models_told(self) -> dict[str, str]:
+    def model_names(self) -> dict[str, str]:
         """The models by role; under `replies` when and by which model they were recorded, where they were."""
         names: dict[str, str] = {str(role): name for role, name in self.models.items()}
         if self.recorded:

@@ -21,16 +21,16 @@ class TolerantReply(Reply):
 
     @model_validator(mode="before")
     @classmethod
-    def _read_as_meant(cls, reply: object) -> object:
+    def _repair(cls, reply: object) -> object:
         if not isinstance(reply, dict):
             return reply
         empty = {str: "", bool: False}
         kinds = {name: field.annotation for name, field in cls.model_fields.items()}
         left_out = {name: empty[kind] for name, kind in kinds.items() if kind in empty}
-        return left_out | {name: _meant(value, cls.model_fields.get(name)) for name, value in reply.items()}
+        return left_out | {name: _repaired_value(value, cls.model_fields.get(name)) for name, value in reply.items()}
 
 
-def _meant(value: object, field: FieldInfo | None) -> object:
+def _repaired_value(value: object, field: FieldInfo | None) -> object:
     if field is None or not (value is None or isinstance(value, str)):
         return value
     text = value or ""
@@ -48,7 +48,7 @@ class ReplyInParts(Reply):
 
     @model_validator(mode="before")
     @classmethod
-    def _parts_that_can_be_read(cls, reply: object) -> object:
+    def _keep_readable_parts(cls, reply: object) -> object:
         if not isinstance(reply, dict):
             return reply
         faults: list[str] = []
@@ -174,7 +174,7 @@ LONGEST_LESSON = 60
 """Words of a bullet's content and example together; of Japanese, 2.5 characters count as a word."""
 
 
-HARMFUL_TO_BE_RETIRED = 3
+LEAST_HARMFUL_VOTES = 3
 GENERAL = "general"
 """The section of lessons in a dataset without sections of its own."""
 
@@ -191,11 +191,11 @@ class Trial(Record, frozen=True):
 
     def after(self, difference: float | None) -> "Trial":
         """With one more run; `difference` None where all teams had the bullet."""
-        shown = self.shown + 1
+        runs = self.shown + 1
         if difference is None:
-            return self.model_copy(update={"shown": shown})
+            return self.model_copy(update={"shown": runs})
         mean = ((self.difference or 0.0) * self.withheld + difference) / (self.withheld + 1)
-        return Trial(shown=shown, withheld=self.withheld + 1, difference=mean)
+        return Trial(shown=runs, withheld=self.withheld + 1, difference=mean)
 
 
 class Bullet(ReloadedRecord):
@@ -244,7 +244,7 @@ class Bullet(ReloadedRecord):
     @property
     def is_harmful(self) -> bool:
         """Whether votes say that it does harm: it is not shown any more, and retired."""
-        return self.harmful >= HARMFUL_TO_BE_RETIRED and self.harmful > self.helpful
+        return self.harmful >= LEAST_HARMFUL_VOTES and self.harmful > self.helpful
 
 
 class Playbook(Record):

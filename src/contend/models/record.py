@@ -24,14 +24,14 @@ _NO_ID = {"__empty__", str(UUID(int=0))}
 """What the Redis saver stores for an id that is not there."""
 
 
-def _not_reserved(name: str) -> str:
+def _refuse_reserved_name(name: str) -> str:
     if name.upper() in _DEVICES or name in _NO_ID:
         raise PydanticCustomError("reserved_name", "a reserved name: choose another")
     return name
 
 
 IDENTIFIER_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$"
-Identifier = Annotated[str, StringConstraints(pattern=IDENTIFIER_PATTERN), AfterValidator(_not_reserved)]
+Identifier = Annotated[str, StringConstraints(pattern=IDENTIFIER_PATTERN), AfterValidator(_refuse_reserved_name)]
 """Ids that form file names or keys: team ids, datasets, threads. None looks like an option of a command."""
 
 IDENTIFIER_RULE = "use 1 to 64 letters, digits, '_' or '-', no '-' first and no reserved name"
@@ -89,8 +89,8 @@ class ReloadedRecord(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _drop_unread(cls, data: object) -> object:
+    def _drop_former_fields(cls, data: object) -> object:
         if not isinstance(data, dict):
             return data
-        unread = cls.model_computed_fields.keys() | cls.former_fields
-        return {key: value for key, value in data.items() if key not in unread}
+        names = cls.model_computed_fields.keys() | cls.former_fields
+        return {key: value for key, value in data.items() if key not in names}

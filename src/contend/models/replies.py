@@ -62,22 +62,22 @@ def draft_reply(passages: int, bullets: int) -> type[DraftReply]:
 
     Numbers of other bullets are dropped: models that no grammar binds name some where there are none.
     """
-    sentence = create_model("SentenceReply", __base__=SentenceReply, sources=_chosen(passages, most=3))
+    sentence = create_model("SentenceReply", __base__=SentenceReply, sources=_choice_field(passages, most=3))
     shapes = {
         name: _field(list[sentence], DraftReply.model_fields[name].metadata)
         for name in ("summary", "findings", "analysis", "limits")
     }
     return create_model(
-        "DraftReply", __base__=DraftReply, **shapes, bullets=_chosen(bullets, most=8, others_dropped=True)
+        "DraftReply", __base__=DraftReply, **shapes, bullets=_choice_field(bullets, most=8, others_dropped=True)
     )
 
 
-def _chosen(count: int, *, most: int, others_dropped: bool = False) -> Any:  # noqa: ANN401 - a field made at run time
+def _choice_field(count: int, *, most: int, others_dropped: bool = False) -> Any:  # noqa: ANN401 - a field made at run time
     """A list of numbers from 1 to `count`; empty where there is nothing to choose from."""
-    read = [BeforeValidator(lambda numbers: _in_range(numbers, count))] if others_dropped else []
+    validators = [BeforeValidator(lambda numbers: _in_range(numbers, count))] if others_dropped else []
     if not count:
-        return _field(list[int], [MaxLen(0), *read])
-    return _field(list[Literal[tuple(range(1, count + 1))]], [MaxLen(most), *read])  # type: ignore[misc]  # run time
+        return _field(list[int], [MaxLen(0), *validators])
+    return _field(list[Literal[tuple(range(1, count + 1))]], [MaxLen(most), *validators])  # type: ignore[misc]  # run time
 
 
 def _in_range(numbers: object, count: int) -> object:

@@ -146,7 +146,10 @@ class TableRow(Record):
     def passages_by_cell(self) -> list[list[str]]:
         """The passages of each cell; behind them those of the row that no cell names."""
         by_cell = [cell.passages for cell in self.cells]
-        return [*by_cell, [each for each in self.passages if not any(each in named for named in by_cell)]]
+        return [
+            *by_cell,
+            [each for each in self.passages if not any(each in cell_passages for cell_passages in by_cell)],
+        ]
 
 
 def check_columns(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -169,15 +172,15 @@ class Table(Record):
     def common_passages(self) -> list[str]:
         """What every row rests on as a whole, but for totals: printed once, behind the name of the first column."""
         resting = [row.passages_by_cell() for row in self.rows]
-        named = [each[-1] for row, each in zip(self.rows, resting, strict=True) if row.kind != "derived" or any(each)]
-        first, *others = named or [[]]
+        of_rows = [each[-1] for row, each in zip(self.rows, resting, strict=True) if row.kind != "derived" or any(each)]
+        first, *others = of_rows or [[]]
         return first if others and all(set(each) == set(first) for each in others) else []
 
     def printed_passages(self, row: TableRow) -> list[list[str]]:
         """The passages behind each cell; those of the row as a whole stand behind its first cell with a text."""
         *by_cell, of_row = row.passages_by_cell()
-        named = next((at for at, text in enumerate(row.texts()) if text.strip()), 0)
-        by_cell[named] = [*by_cell[named], *([] if self.common_passages() else of_row)]
+        place = next((at for at, text in enumerate(row.texts()) if text.strip()), 0)
+        by_cell[place] = [*by_cell[place], *([] if self.common_passages() else of_row)]
         return by_cell
 
     def statements(self) -> list[CitedSentence]:
@@ -188,14 +191,14 @@ class Table(Record):
 
         One that is derived and names no passage, such as a total, rests on the other rows.
         """
-        named = [
+        cells = [
             f"{column}: {text}" if column.strip() else text
             for column, text in zip(self.columns, row.texts(), strict=True)
         ]
         own = [*chain(*row.passages_by_cell())]
         others = chain(*(chain(*each.passages_by_cell()) for each in self.rows)) if row.kind == "derived" else ()
         return CitedSentence(
-            text="; ".join(named), passages=list(dict.fromkeys(own or others)), kind=row.kind, basis=row.basis
+            text="; ".join(cells), passages=list(dict.fromkeys(own or others)), kind=row.kind, basis=row.basis
         )
 
 
@@ -339,7 +342,7 @@ class ResearchReport(Record):
 
         Local documents in one of the `folders` are named by their paths in it.
         """
-        named = WORDS[language].headings
+        headings = WORDS[language].headings
         findings = "\n".join(f"{number}. {finding}" for number, finding in enumerate(self.key_findings, start=1))
         parts = [f"# {self.theme}"]
         if self.own_headings:
@@ -347,13 +350,13 @@ class ResearchReport(Record):
             findings = findings if self.key_findings[1:] else self.key_findings[0]
             parts += [self.executive_summary, findings, _SECTION_HEADING.sub("## ", self.detailed_analysis)]
         else:
-            parts += [f"## {named.summary}", self.executive_summary, f"## {named.findings}", findings]
-            parts += [f"## {named.analysis}", self.detailed_analysis]
+            parts += [f"## {headings.summary}", self.executive_summary, f"## {headings.findings}", findings]
+            parts += [f"## {headings.analysis}", self.detailed_analysis]
         if self.constraints_and_challenges:
-            parts += [f"## {named.limits}", self.constraints_and_challenges]
-        parts.append(f"## {named.references}")
+            parts += [f"## {headings.limits}", self.constraints_and_challenges]
+        parts.append(f"## {headings.references}")
         for number, source in enumerate(self.sources, start=1):
-            parts += [f"### {named.also_read}"] if number == self.cited_count() + 1 else []
+            parts += [f"### {headings.also_read}"] if number == self.cited_count() + 1 else []
             parts.append(_reference(number, source, shown_address(source.url, folders), short=self.own_headings))
         parts.append(f"{GENERATED_AT}: {self.generated_at:%Y-%m-%d %H:%M:%S} UTC*")
         return "\n\n".join(parts)

@@ -70,8 +70,8 @@ class Round(Record):
 
 def best_number(scores: Mapping[int, Score | None]) -> int | None:
     """The number of the round with the best score, of equals the later; None where none is scored."""
-    scored = [(score, number) for number, score in scores.items() if score is not None]
-    return max(scored)[1] if scored else None
+    by_score = [(score, number) for number, score in scores.items() if score is not None]
+    return max(by_score)[1] if by_score else None
 
 
 def best_round(rounds: Sequence[Round]) -> Round | None:
@@ -107,7 +107,7 @@ class LeaderboardEntry(Record):
         )
 
 
-def ranked(entries: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:
+def rank_entries(entries: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:
     """The one ranking rule: scored teams, then unscored ones with a submission, then the rest without rank.
 
     Scored teams go by best score (unrounded), pairwise key, highest scored round, team id; unscored ones by latest
@@ -115,12 +115,12 @@ def ranked(entries: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:
     score among them counts for each, and their own only where the keys are equal, too.
     """
     teams = list(entries)
-    compared = [entry.best_score or 0.0 for entry in teams if entry.pairwise_key is not None]
-    top = max(compared, default=0.0)
-    ordered = sorted(teams, key=lambda entry: _rank_key(entry, top))
+    scores = [entry.best_score or 0.0 for entry in teams if entry.pairwise_key is not None]
+    top = max(scores, default=0.0)
+    ranking = sorted(teams, key=lambda entry: _rank_key(entry, top))
     return [
         entry.model_copy(update={"rank": rank if entry.latest_round else None})
-        for rank, entry in enumerate(ordered, start=1)
+        for rank, entry in enumerate(ranking, start=1)
     ]
 
 
@@ -165,10 +165,10 @@ class LiveLeaderboard:
         for team_id, name in teams:
             self._team(execution_id, team_id).name = name
 
-    def submitted(self, execution_id: str, team_id: str, round_number: int) -> None:
+    def add_submission(self, execution_id: str, team_id: str, round_number: int) -> None:
         self._team(execution_id, team_id).rounds.setdefault(round_number, None)
 
-    def scored(self, execution_id: str, team_id: str, round_number: int, score: Score | None) -> None:
+    def add_score(self, execution_id: str, team_id: str, round_number: int, score: Score | None) -> None:
         """`score` 0.0 to 1.0, None for unscored; a round scored again keeps the last score."""
         self._team(execution_id, team_id).rounds[round_number] = score
 
@@ -182,7 +182,7 @@ class LiveLeaderboard:
     def leaderboard(self, execution_id: str) -> list[LeaderboardEntry]:
         """All teams of an execution, in rank order; empty if it is not known."""
         teams = self._executions.get(execution_id, {})
-        return ranked(standing.entry(team_id) for team_id, standing in teams.items())
+        return rank_entries(standing.entry(team_id) for team_id, standing in teams.items())
 
     def _team(self, execution_id: str, team_id: str) -> _TeamRounds:
         return self._executions.setdefault(execution_id, {}).setdefault(team_id, _TeamRounds(team_id))

@@ -167,7 +167,7 @@ class ExecutionRow(Record):
     """None while it may go on."""
 
 
-_SHOWN = 60
+_EXCERPT_CHARACTERS = 60
 
 
 def checked_theme(theme: object) -> str:
@@ -177,12 +177,12 @@ def checked_theme(theme: object) -> str:
         InputError: no text, empty, or over 8,000 characters.
     """
     if not isinstance(theme, str):
-        raise InputError(f"theme = {shorten(repr(theme), _SHOWN)} is no text: give the question in quotes")
+        raise InputError(f"theme = {shorten(repr(theme), _EXCERPT_CHARACTERS)} is no text: give the question in quotes")
     # Its length is looked at before it is cleaned, which takes long for long texts, and after: some characters unfold.
-    question = clean(_bounded(theme.strip())).strip()
+    question = clean(_check_length(theme.strip())).strip()
     if not question:
         raise InputError(f"theme is empty: give the question to research, 1 to {QUESTION_CHARACTERS:,} characters")
-    return _bounded(question)
+    return _check_length(question)
 
 
 def title_of(question: str) -> str:
@@ -190,7 +190,7 @@ def title_of(question: str) -> str:
     return shorten(clean(question, single_line=True), TITLE_CHARACTERS)
 
 
-def _bounded(theme: str) -> str:
+def _check_length(theme: str) -> str:
     if len(theme) > QUESTION_CHARACTERS:
         raise InputError(
             f"theme has {len(theme):,} characters, at most {QUESTION_CHARACTERS:,} are allowed: ask the question "

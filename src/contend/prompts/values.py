@@ -21,7 +21,7 @@ from typing import (
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
-from contend.text import clean, normalized
+from contend.text import clean, normalize
 
 _LABEL = re.compile(r"[a-z]{1,20}")
 _OPEN, _CLOSE = "[<‹〈《⟨❬❮]", "[>›〉》⟩❭❯]"
@@ -135,7 +135,7 @@ def neutral(text: str, *, label: str, mark: str) -> str:
 
     Full-width and other folded letters are unfolded only where they would spell one.
     """
-    folded = normalized(text)
+    folded = normalize(text)
     without = _TAG.sub(partial(_instead, label), folded)
     if mark and mark.lower() in without.lower():
         without = re.sub(re.escape(mark), _INSTEAD, without, flags=re.IGNORECASE)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from contend.checks.claims import Calibration
 from contend.quotes.units import Unit, said_by
 from contend.retrieval import HybridIndex
-from contend.text import clean, normalized, terms, without_item_mark
+from contend.text import clean, normalize, terms, without_item_mark
 
 MOST_QUOTES, MOST_OF_A_LIST, MOST_NEAREST = 5, 10, 3
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|(?:(?![\u3005-\u30ff\u3400-\u9fff])[^\W\d_])+")
@@ -27,7 +27,7 @@ Of the joined questions below, 168 and 24 are answered at 0.3; at 0.2 200 and 30
 CALIBRATION = Calibration(
     threshold=0.5,
     data="tests/data/quotes: 20 questions in English and Japanese on six files",
-    chosen="2026-11-22",
+    date="2026-11-22",
     false_alarms=0.0,
 )
 """A passage answers if it covers this share of what is asked about, weighted by how rare and telling the words are."""
@@ -62,19 +62,19 @@ def content_terms(text: str) -> list[str]:
 
     Of Japanese, kanji and katakana count: what stands between them is grammar.
     """
-    plain = normalized(text)
+    plain = normalize(text)
     pairs = (run[place : place + 2] for run in _JAPANESE.findall(plain) for place in range(max(1, len(run) - 1)))
     return list(dict.fromkeys([*pairs, *(term for word in _WORD.findall(plain) for term in terms(word))]))
 
 
-def words_of(run: str, wanted: frozenset[str]) -> list[tuple[bool, str]]:
+def words_of(run: str, sought_terms: frozenset[str]) -> list[tuple[bool, str]]:
     """A word, or a run of Japanese, in pieces: whether each is one of the wanted terms, and its text."""
     if not _JAPANESE.search(run):
-        return [(not wanted.isdisjoint(terms(run)), run)]
+        return [(not sought_terms.isdisjoint(terms(run)), run)]
     hit = [False] * len(run)
     for place in range(len(run)):
         for length in (1, 2):
-            if run[place : place + length] in wanted:
+            if run[place : place + length] in sought_terms:
                 hit[place : place + length] = [True] * len(run[place : place + length])
     return [
         (strong, "".join(letter for _, letter in each))
@@ -99,14 +99,14 @@ class _Corpus:
         """How much of the part each of its terms is: rare words most."""
         return {term: math.log(1 + len(self.units) / max(1, self._counts[term])) for term in content_terms(part)}
 
-    def with_lists(self, places: Iterable[int], asked: Collection[str]) -> list[int]:
+    def with_lists(self, places: Iterable[int], question_terms: Collection[str]) -> list[int]:
         """The places, and the whole list of each item whose leading line was asked about."""
-        places_shown: list[int] = []
+        all_places: list[int] = []
         for place in places:
             unit = self.units[place]
-            whole = unit.kind == "item" and not frozenset(asked).isdisjoint(terms(unit.lead))
-            places_shown += self._list_of(unit)[:MOST_OF_A_LIST] if whole else [place]
-        return [*dict.fromkeys(places_shown)]
+            whole = unit.kind == "item" and not frozenset(question_terms).isdisjoint(terms(unit.lead))
+            all_places += self._list_of(unit)[:MOST_OF_A_LIST] if whole else [place]
+        return [*dict.fromkeys(all_places)]
 
     def _list_of(self, unit: Unit) -> list[int]:
         """The places of the items of one list, in its order."""
@@ -134,8 +134,8 @@ def _answer(part: str, corpus: _Corpus) -> QuotedAnswer:
         return math.fsum(weights[term] for term in words) / total
 
     def quotes(places: Iterable[int]) -> list[Quote]:
-        shown = corpus.with_lists(places, weights)
-        return [Quote(corpus.units[place], matches.get(place, frozenset())) for place in shown]
+        all_places = corpus.with_lists(places, weights)
+        return [Quote(corpus.units[place], matches.get(place, frozenset())) for place in all_places]
 
     best = max(map(coverage, matches.values()), default=0.0)
     if best < CALIBRATION.threshold:
@@ -146,16 +146,16 @@ def _answer(part: str, corpus: _Corpus) -> QuotedAnswer:
 
 def _complete(matches: Mapping[int, frozenset[str]], coverage: Callable[[frozenset[str]], float]) -> list[int]:
     """The best unit, and those that say much of what is asked about and is in none before them."""
-    chosen: list[int] = []
-    covered: frozenset[str] = frozenset()
-    while len(chosen) < MOST_QUOTES:
-        gains = {place: coverage(words - covered) for place, words in matches.items()}
+    selection: list[int] = []
+    covered_words: frozenset[str] = frozenset()
+    while len(selection) < MOST_QUOTES:
+        gains = {place: coverage(words - covered_words) for place, words in matches.items()}
         best = max(gains, key=gains.__getitem__)
         if gains[best] < _GAIN:
             break
-        chosen.append(best)
-        covered |= matches[best]
-    return chosen
+        selection.append(best)
+        covered_words |= matches[best]
+    return selection
 
 
 _CLAUSE_END = re.compile(r"(?<=[,;、，；])(?!\d)\s*")

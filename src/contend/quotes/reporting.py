@@ -15,7 +15,7 @@ from contend.text import WORDS, clean, file_name, shorten, split_code, terms, wi
 _MARK_UP = re.compile(r"\*\*|__|(?<!!)\[([^\[\]]*)\]\([^()\s]*\)")
 _LIVE = re.compile(r"[\\`*_\[\]<>|~&#]")
 _WORDS = re.compile(r"\d+(?:[.,]\d+)*|[\u3005-\u3007\u3041-\u30ff\u3400-\u9fff]+|[^\W\d_]+")
-_PART_SHOWN = 300
+_PART_CHARACTERS = 300
 _SUMMARY = 500
 _MOST_FINDINGS = 20
 
@@ -23,12 +23,12 @@ _MOST_FINDINGS = 20
 def quoted_report(question: str, answers: Sequence[QuotedAnswer], language: Language) -> ResearchReport:
     """The quotes as a report like any: what was found, the best quote of each part, all quotes, what is missing."""
     numbers, words = _numbers(answers), WORDS[language]
-    answered = [answer for answer in answers if answer.quotes]
-    findings = [f"{_finding(answer.quotes[0])} [{numbers[answer.quotes[0].unit.source.url]}]" for answer in answered]
-    open_parts = [_inline(_shown(answer.part), frozenset()) for answer in answers if not answer.quotes]
+    with_quotes = [answer for answer in answers if answer.quotes]
+    findings = [f"{_finding(answer.quotes[0])} [{numbers[answer.quotes[0].unit.source.url]}]" for answer in with_quotes]
+    open_parts = [_inline(_part_text(answer.part), frozenset()) for answer in answers if not answer.quotes]
     return ResearchReport(
         theme=title_of(question),
-        executive_summary=_summary(answered, len(answers), language),
+        executive_summary=_summary(with_quotes, len(answers), language),
         key_findings=findings[:_MOST_FINDINGS] or [words.nothing_answered],
         detailed_analysis="\n\n".join(block for answer in answers for block in _part(answer, numbers, language)),
         constraints_and_challenges="\n".join(f"- {words.part_unanswered.format(part=part)}" for part in open_parts),
@@ -58,31 +58,31 @@ def _sources(answers: Sequence[QuotedAnswer], urls: Iterable[str]) -> list[Searc
     ]
 
 
-def _summary(found: Sequence[QuotedAnswer], parts: int, language: Language) -> str:
+def _summary(answers: Sequence[QuotedAnswer], parts: int, language: Language) -> str:
     words = WORDS[language]
-    if not found:
+    if not answers:
         return words.nothing_answered
-    urls = dict.fromkeys(quote.unit.source.url for answer in found for quote in answer.quotes)
+    urls = dict.fromkeys(quote.unit.source.url for answer in answers for quote in answer.quotes)
     files = ", ".join(_inline(file_name(url), frozenset()) for url in urls)
-    answered = words.question_answered if parts == 1 else words.parts_answered
-    return answered.format(count=len(found), parts=parts, files=files)
+    template = words.question_answered if parts == 1 else words.parts_answered
+    return template.format(count=len(answers), parts=parts, files=files)
 
 
 def _part(answer: QuotedAnswer, numbers: dict[str, int], language: Language) -> Iterator[str]:
     words = WORDS[language]
-    yield f"### {plain_title(_shown(answer.part))}"
+    yield f"### {plain_title(_part_text(answer.part))}"
     if not answer.quotes:
         yield words.part_nearest if answer.nearest else words.part_without_nearest
-    quotes_shown = answer.quotes or answer.nearest
-    for _, group in groupby(quotes_shown, key=lambda quote: (quote.unit.source, quote.unit.group, quote.unit.kind)):
+    printed_quotes = answer.quotes or answer.nearest
+    for _, group in groupby(printed_quotes, key=lambda quote: (quote.unit.source, quote.unit.group, quote.unit.kind)):
         quotes = list(group)
         source = quotes[0].unit.source
-        yield "\n".join(f"> {line}".rstrip() for line in _quoted(quotes))
+        yield "\n".join(f"> {line}".rstrip() for line in _quote_lines(quotes))
         place = " › ".join(filter(None, [file_name(source.url), source.heading]))
         yield f"— {_inline(place, frozenset())} [{numbers[source.url]}]"
 
 
-def _quoted(quotes: Sequence[Quote]) -> Iterator[str]:
+def _quote_lines(quotes: Sequence[Quote]) -> Iterator[str]:
     unit = quotes[0].unit
     words = frozenset(word for quote in quotes for word in quote.words)
     if unit.kind == "row":
@@ -116,18 +116,18 @@ def _finding(quote: Quote) -> str:
     return lead + _inline(said_by(unit), quote.words)
 
 
-def _shown(part: str) -> str:
-    return shorten(clean(part, single_line=True), _PART_SHOWN)
+def _part_text(part: str) -> str:
+    return shorten(clean(part, single_line=True), _PART_CHARACTERS)
 
 
 def _inline(text: str, words: frozenset[str]) -> str:
     """The text as its document shows it, inert in Markdown, with the words that were asked for in bold."""
     pieces = split_code(clean(text, single_line=True))
-    pieces[::2] = [_emphasized(_MARK_UP.sub(lambda found: found[1] or "", piece), words) for piece in pieces[::2]]
+    pieces[::2] = [_emphasize(_MARK_UP.sub(lambda match: match[1] or "", piece), words) for piece in pieces[::2]]
     return "".join(pieces)
 
 
-def _emphasized(text: str, words: frozenset[str]) -> str:
+def _emphasize(text: str, words: frozenset[str]) -> str:
     markdown, end = "", 0
     for match in _WORDS.finditer(text):
         markdown += _inert(text[end : match.start()])
@@ -137,4 +137,4 @@ def _emphasized(text: str, words: frozenset[str]) -> str:
 
 
 def _inert(text: str) -> str:
-    return _LIVE.sub(lambda found: f"\\{found[0]}", text)
+    return _LIVE.sub(lambda match: f"\\{match[0]}", text)

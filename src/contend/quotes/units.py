@@ -69,28 +69,28 @@ def _without_orders(unit: Unit, planted: Planted) -> list[Unit]:
 
 def _units(source: SourceText) -> Iterator[Unit]:
     """A line that leads into a list or into code, and the names of a table's columns, are quoted with it."""
-    held: Unit | None = None
+    pending: Unit | None = None
     before, lead, group, kind_before = "", "", 0, ""
     for block in split_blocks(source.text):
         kind = _kind(block)
         begins = kind != kind_before or kind not in {"item", "row"}
         if begins:
             group, lead = group + 1, _lead(kind, block, before)
-            if held and not (lead and lead == held.text) and not _names_columns(held.text, kind, block):
-                yield held
-            held = None
+            if pending and not (lead and lead == pending.text) and not _names_columns(pending.text, kind, block):
+                yield pending
+            pending = None
         before, kind_before = block, kind
         if kind == "row" and (begins or _SEPARATOR.match(block)):
             continue
         for text in _texts(kind, block):
             unit = Unit(source, kind, text, lead, group)
-            if held:
-                yield held
-            held = unit if kind in {"prose", "pair"} else None
-            if held is None:
+            if pending:
+                yield pending
+            pending = unit if kind in {"prose", "pair"} else None
+            if pending is None:
                 yield unit
-    if held:
-        yield held
+    if pending:
+        yield pending
 
 
 def _lead(kind: Kind, block: str, before: str) -> str:

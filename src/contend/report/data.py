@@ -14,7 +14,7 @@ from contend.models.record import Language, Record, UtcDatetime
 from contend.models.research import Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
 from contend.report.plain import labels_of_marks, source_names, with_shown_marks
-from contend.text import clean, normalized, shown_address, without_sentences
+from contend.text import clean, normalize, shown_address, without_sentences
 
 EVIDENCE_FILE = "evidence.json"
 """Beside the report's files."""
@@ -177,7 +177,7 @@ def _entry(source: SearchResult) -> str:
 def _key(source: SearchResult) -> str:
     """The first author's (else the source's) name, the year, and six characters that tell the address."""
     name = (source.authors or [source.source])[0].split()[-1]
-    ascii_name = re.sub(r"[^a-z]", "", normalized(name, "NFKD").lower()) or source.source
+    ascii_name = re.sub(r"[^a-z]", "", normalize(name, "NFKD").lower()) or source.source
     digest = hashlib.sha256(source.url.encode()).hexdigest()[:6]
     return f"{ascii_name}{(source.published_date or '')[:4]}-{digest}"
 

@@ -10,7 +10,7 @@ from contend.models.record import Language, Record, Score
 from contend.models.round import LeaderboardEntry
 from contend.models.task import RunStatus, RunUsage
 from contend.report.plain import plain_title, table_row
-from contend.text import WORDS, counted, shown_score
+from contend.text import WORDS, count_text, shown_score
 
 
 class ReportHead(Record):
@@ -83,7 +83,7 @@ def shown_recorded(head: ReportHead, language: Language) -> str | None:
     told = words.recorded_replies.format(
         date=recorded.recorded_on,
         model=recorded.model,
-        calls=counted(recorded.calls, "model_calls", language),
+        calls=count_text(recorded.calls, "model_calls", language),
         tokens=recorded.tokens,
     )
     return f"{words.replies}{words.colon}{told}"
@@ -134,7 +134,7 @@ def _table(leaderboard: list[LeaderboardEntry], language: Language) -> Iterator[
 
 
 def _usage(usage: RunUsage, language: Language) -> str:
-    words, calls = WORDS[language], counted(usage.requests, "model_calls", language)
+    words, calls = WORDS[language], count_text(usage.requests, "model_calls", language)
     used = words.calls_and_tokens.format(calls=calls, input=usage.input_tokens, output=usage.output_tokens)
     cost = words.cost_unknown if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
     return f"{used} ({cost})"

@@ -18,7 +18,7 @@ from contend.prompts import PromptValues
 from contend.research.evidence import pool_of
 from contend.research.state import ResearchState, ResearchUpdate, SearchTask, TeamRound, latest_calls
 from contend.services import Services
-from contend.text import clean, counted, shorten
+from contend.text import clean, count_text, shorten
 
 R = TypeVar("R", bound=Reply)
 AgentRole = Literal["supervisor", "writer", "reviewer"]
@@ -179,7 +179,7 @@ def draft_to_mend(state: ResearchState, best: Submission | None) -> Draft | None
 
 def how_many(state: ResearchState, number: int, thing: str, **values: int) -> str:
     """The number with what is counted, in the run's language."""
-    return counted(number, thing, state["options"]["language"], **values)
+    return count_text(number, thing, state["options"]["language"], **values)
 
 
 def tell_step(

@@ -20,7 +20,7 @@ from contend.errors import InputError
 from contend.langgraph_compat import add_node
 from contend.models.options import DEPTHS, ResearchOptions, ResolvedOptions, RunOptions, TeamConfig
 from contend.models.record import Record
-from contend.preflight import answer, is_alone, open_question, opened, problem_alone, refuse
+from contend.preflight import answer, is_alone, open_question, opening_update, problem_alone, refuse
 from contend.registry import team_kind
 from contend.research.ask import max_iterations, profile, queries_of, search_task, team_of, working_sources
 from contend.research.evidence import pages_to_read, pool_of
@@ -152,7 +152,7 @@ class ResearchAlone:
         await self.services.open_run(execution_id, opening.options).keep_options()
         return {
             **FRESH,
-            **opened(state, opening, execution_id),
+            **opening_update(state, opening, execution_id),
             "team": team.model_dump(mode="json"),
             "round_number": 1,
             "brief": "",

@@ -154,7 +154,7 @@ async def _ask_model(
     excerpts = [NumberedPassage(number=place, text=text) for place, (_, text) in enumerate(by_id, start=1)]
     prompt = InjectionPrompt(excerpts=excerpts)
     scope, model = _scope(state, [each for each, _ in by_id]), await agent(services, state, "reviewer")
-    calls, key = (await services.run(state)).screened, scope.call_key(prompt.prompt_name)
+    calls, key = (await services.run(state)).screening_calls, scope.call_key(prompt.prompt_name)
     first = key not in calls
     if first:
         calls[key] = asyncio.ensure_future(model.structured(prompt, InjectionReply, scope=scope))

@@ -28,7 +28,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from contend.errors import InputError
 from contend.models.options import DEPTHS, Depth, DepthDefaults, ResolvedOptions, Role, RunOptions, TeamConfig
-from contend.settings.files import Config, OrchestratorSettings, checked, first_fault
+from contend.settings.files import Config, OrchestratorSettings, first_fault, validate
 from contend.text import detect_language
 
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,}")
@@ -164,7 +164,7 @@ class Settings(BaseSettings):
         """The workspace: set, else the nearest parent with `config/orchestrator.toml`, else a per-user folder."""
         return self._folder
 
-    def located(self, path: str) -> Path:
+    def locate(self, path: str) -> Path:
         """Where a document's path leads: a relative one starts in the folder in which the user started contend."""
         return self._base / Path(path).expanduser()
 
@@ -269,7 +269,7 @@ def environment_options(environment: Mapping[str, str | None] | None = None) -> 
         for name, field in RunOptions.model_fields.items()
         if (value := variables.get(f"CONTEND_{name.upper()}"))
     }
-    return checked(RunOptions, values, "environment CONTEND_")
+    return validate(RunOptions, values, "environment CONTEND_")
 
 
 def resolve_options(
@@ -343,7 +343,7 @@ def _settle(config: Config, values: dict[str, Any], *, theme: str, has_language_
         "judgment": judgment,
         "evaluator": config.evaluator if values.get("instructions") else config.evaluator.without("instructions"),
     }
-    return checked(ResolvedOptions, own, "options")
+    return validate(ResolvedOptions, own, "options")
 
 
 def _models(config: Config, values: dict[str, Any], *, has_language_model: bool) -> dict[Role, str]:

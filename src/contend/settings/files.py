@@ -16,7 +16,7 @@ from contend.models.research import SourceName
 M = TypeVar("M", bound=BaseModel)
 
 
-def checked(kind: type[M], values: Mapping[str, Any], where: str) -> M:
+def validate(kind: type[M], values: Mapping[str, Any], where: str) -> M:
     """A record made of outside values.
 
     Raises:
@@ -197,13 +197,13 @@ def load_config(folder: Path) -> Config:
         InputError: a file is missing, not TOML, or has an unknown or unusable key; names file, key and value.
     """
     files = {name: config_file(folder, name) for name in CONFIG_FILES}
-    orchestrator = _filled(files, "config/orchestrator.toml", _OrchestratorFile)
+    orchestrator = _with_shipped_values(files, "config/orchestrator.toml", _OrchestratorFile)
     _check_workspace(folder, files["config/orchestrator.toml"], orchestrator.orchestrator.workspace_path)
     teams: dict[str, TeamConfig] = {}
     for reference in orchestrator.orchestrator.teams:
         name = str(reference.config)
         files[name] = config_file(folder, name)
-        team = checked(TeamConfig, read_toml(files[name]), str(files[name]))
+        team = validate(TeamConfig, read_toml(files[name]), str(files[name]))
         if team.team_id in teams:
             raise InputError(f"{files[name]}: team_id {team.team_id!r} is taken by another team; choose another")
         teams[team.team_id] = team
@@ -211,10 +211,10 @@ def load_config(folder: Path) -> Config:
         orchestrator=orchestrator.orchestrator,
         options=orchestrator.options,
         teams=teams,
-        evaluator=_filled(files, "config/evaluator.toml", _EvaluatorFile).evaluator,
-        judgment=_filled(files, "config/judgment.toml", _JudgmentFile).judgment,
-        models=_filled(files, "config/models.toml", ModelsConfig),
-        sources=_filled(files, "config/sources.toml", _SourcesFile).sources,
+        evaluator=_with_shipped_values(files, "config/evaluator.toml", _EvaluatorFile).evaluator,
+        judgment=_with_shipped_values(files, "config/judgment.toml", _JudgmentFile).judgment,
+        models=_with_shipped_values(files, "config/models.toml", ModelsConfig),
+        sources=_with_shipped_values(files, "config/sources.toml", _SourcesFile).sources,
         files=files,
         fingerprint={name: sha256(path.read_bytes()).hexdigest()[:8] for name, path in sorted(files.items())},
     )
@@ -229,13 +229,13 @@ def _check_workspace(folder: Path, path: Path, setting: Path | None) -> None:
         )
 
 
-def _filled(files: Mapping[str, Path], name: str, kind: type[M]) -> M:
+def _with_shipped_values(files: Mapping[str, Path], name: str, kind: type[M]) -> M:
     """A file; keys that its tables leave out have the shipped file's values, and stand behind its own."""
     values = read_toml(resource(name))
     for key, own in read_toml(files[name]).items():
         default = values.get(key)
         values[key] = {**own, **default, **own} if isinstance(default, dict) and isinstance(own, dict) else own
-    return checked(kind, values, str(files[name]))
+    return validate(kind, values, str(files[name]))
 
 
 def read_toml(path: Path) -> dict[str, Any]:

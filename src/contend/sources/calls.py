@@ -204,13 +204,13 @@ class SharedAnswers(Generic[T]):
     def __init__(self, *, keep_seconds: float = 900.0, most: int = 500) -> None:
         self._keep_seconds = keep_seconds
         self._most = most
-        self._kept: dict[Hashable, tuple[T, float]] = {}
+        self._cache: dict[Hashable, tuple[T, float]] = {}
         self._calls: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, _Call[T]]] = WeakKeyDictionary()
 
     async def get(self, key: Hashable, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """The answer kept under `key`, else the one that `ask` gives; its errors reach all who wait for it."""
-        if key in self._kept and time.monotonic() < self._kept[key][1]:
-            return self._kept[key][0]
+        if key in self._cache and time.monotonic() < self._cache[key][1]:
+            return self._cache[key][0]
         calls = self._calls.setdefault(asyncio.get_running_loop(), {})
         call = calls.get(key)
         if call is None:
@@ -227,8 +227,8 @@ class SharedAnswers(Generic[T]):
 
     async def _answer(self, key: Hashable, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
         value = await ask()
-        self._kept.pop(key, None)
-        self._kept[key] = value, time.monotonic() + self._keep_seconds
-        while len(self._kept) > self._most:
-            del self._kept[next(iter(self._kept))]
+        self._cache.pop(key, None)
+        self._cache[key] = value, time.monotonic() + self._keep_seconds
+        while len(self._cache) > self._most:
+            del self._cache[next(iter(self._cache))]
         return value

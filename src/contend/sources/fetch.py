@@ -43,7 +43,7 @@ async def resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(place[0]) for *_, place in results))
 
 
-def parsed(address: str) -> httpx.URL:
+def parse_address(address: str) -> httpx.URL:
     """The one reading of an address: what is checked is what is asked.
 
     Raises:
@@ -56,10 +56,10 @@ def parsed(address: str) -> httpx.URL:
 
 
 class Guard:
-    """Lets the public web through, and the `allowed` networks of the user's own."""
+    """Lets the public web through, and the `allowed_networks` of the user's own."""
 
-    def __init__(self, allowed: Sequence[Network] = (), *, resolve: Resolve = resolve) -> None:
-        self._allowed = tuple(allowed)
+    def __init__(self, allowed_networks: Sequence[Network] = (), *, resolve: Resolve = resolve) -> None:
+        self._allowed_networks = tuple(allowed_networks)
         self._resolve = resolve
 
     async def addresses(self, url: httpx.URL) -> list[str]:
@@ -82,13 +82,13 @@ class Guard:
         return list(map(str, addresses))
 
     def _allows(self, address: Address) -> bool:
-        ipv4 = _carried(address) or address
-        return any(address in network or ipv4 in network for network in self._allowed)
+        ipv4 = _embedded_ipv4(address) or address
+        return any(address in network or ipv4 in network for network in self._allowed_networks)
 
 
 def is_public(address: Address) -> bool:
     """Whether it is a machine's on the public internet; of an IPv6 address that carries an IPv4 one, both count."""
-    ipv4 = _carried(address)
+    ipv4 = _embedded_ipv4(address)
     if ipv4 is not None:
         return is_public(ipv4)
     if isinstance(address, IPv6Address) and address not in _GLOBAL_IPV6:
@@ -96,7 +96,7 @@ def is_public(address: Address) -> bool:
     return address.is_global and not address.is_multicast and not any(address in network for network in _NOT_FOR_ALL)
 
 
-def _carried(address: Address) -> IPv4Address | None:
+def _embedded_ipv4(address: Address) -> IPv4Address | None:
     """The IPv4 address behind an IPv6 one: mapped, or reached through NAT64 or 6to4."""
     if isinstance(address, IPv4Address):
         return None
@@ -150,7 +150,7 @@ _HEADERS = {
 }
 
 
-class Fetched(NamedTuple):
+class FetchedPage(NamedTuple):
     """A page's bytes, unpacked."""
 
     kind: Kind
@@ -172,7 +172,7 @@ class Fetcher:
             WeakKeyDictionary()
         )
 
-    async def get(self, address: str) -> Fetched:
+    async def get(self, address: str) -> FetchedPage:
         """The page behind an address.
 
         Raises:
@@ -180,21 +180,21 @@ class Fetcher:
         """
         try:
             async with asyncio.timeout(self._deadline):
-                return await self._follow(parsed(address))
+                return await self._follow(parse_address(address))
         except TimeoutError:
             raise Unreadable(f"not sent whole within {self._deadline:g} s") from None
         except (httpx.HTTPError, zlib.error) as error:
             raise Unreadable(f"no whole answer ({type(error).__name__})") from error
 
-    async def _follow(self, url: httpx.URL) -> Fetched:
+    async def _follow(self, url: httpx.URL) -> FetchedPage:
         for _ in range(_MOST_REDIRECTS + 1):
             answer = await self._page_or_target(url)
-            if isinstance(answer, Fetched):
+            if isinstance(answer, FetchedPage):
                 return answer
             url = answer
         raise Unreadable(f"over {_MOST_REDIRECTS} redirects")
 
-    async def _page_or_target(self, url: httpx.URL) -> Fetched | httpx.URL:
+    async def _page_or_target(self, url: httpx.URL) -> FetchedPage | httpx.URL:
         """The page, or where it has gone."""
         addresses = await self._guard.addresses(url)
         await asyncio.to_thread(certificates)
@@ -211,7 +211,7 @@ class Fetcher:
         return locks.setdefault(host, asyncio.Lock())
 
 
-async def _request(address: str, url: httpx.URL) -> Fetched | httpx.URL:
+async def _request(address: str, url: httpx.URL) -> FetchedPage | httpx.URL:
     # The address stands in the request in place of the host, so that nobody resolves the name a second time.
     request = httpx.Request(
         "GET",
@@ -232,7 +232,7 @@ def _target(url: httpx.URL, response: httpx.Response) -> httpx.URL:
         raise Unreadable("sent on to no web address") from error
 
 
-async def _read(response: httpx.Response) -> Fetched:
+async def _read(response: httpx.Response) -> FetchedPage:
     if response.status_code != _OK:
         raise Unreadable(f"HTTP {response.status_code}")
     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -244,7 +244,7 @@ async def _read(response: httpx.Response) -> Fetched:
         kind = "pdf"
     elif kind == "pdf":
         raise Unreadable("binary, and no PDF")
-    return Fetched(kind, body, response.charset_encoding or "")
+    return FetchedPage(kind, body, response.charset_encoding or "")
 
 
 async def _body(response: httpx.Response, most: int) -> bytes:

@@ -102,7 +102,7 @@ class LocalDocuments:
 
     async def search(self, query: str, *, limit: int) -> list[Found]:
         """At most `limit` sections with what answers in them, best first; those of one document share its url."""
-        return await self._refreshed(lambda index: [_as_found(index, hit) for hit in index.search(query, limit)])
+        return await self._with_fresh_index(lambda index: [_as_found(index, hit) for hit in index.search(query, limit)])
 
     async def read_all(self, progress: Progress | None = None) -> None:
         """Read what was not read yet, as before a search: `left_out` is complete afterwards.
@@ -111,11 +111,11 @@ class LocalDocuments:
         how many were.
         """
         if not self._is_fresh():
-            await self._refreshed(lambda _: None, _stepwise(progress) if progress else None)
+            await self._with_fresh_index(lambda _: None, _stepwise(progress) if progress else None)
 
     async def catalogue(self) -> list[CatalogueEntry]:
         """The documents that are searched, in the order of their paths."""
-        return await self._refreshed(LocalIndex.catalogue)
+        return await self._with_fresh_index(LocalIndex.catalogue)
 
     async def whole(self, most_tokens: int) -> list[Found]:
         """All sections of all documents in order, where they take at most so many tokens together; else none."""
@@ -124,13 +124,13 @@ class LocalDocuments:
             tokens = sum(file.tokens for file in index.files.values())
             return [_as_found(index, hit) for hit in index.sections()] if tokens <= most_tokens else []
 
-        return await self._refreshed(fitting)
+        return await self._with_fresh_index(fitting)
 
     def left_out_lines(self) -> list[str]:
         """`left_out` for a reader, a line for each reason."""
         return reason_lines(self.left_out, self._paths)
 
-    async def _refreshed(self, work: Callable[[LocalIndex], T], progress: Progress | None = None) -> T:
+    async def _with_fresh_index(self, work: Callable[[LocalIndex], T], progress: Progress | None = None) -> T:
         def refresh_and_work() -> T:
             return work(self._refresh(progress or (lambda *_: None)))
 
@@ -167,8 +167,8 @@ class LocalDocuments:
         Raises:
             ReadingStopped: between two files nobody waited any more; what was read until then is kept.
         """
-        kept = None if self._files else self._cache.load(files)
-        before = kept.files if kept else self._files or self._cache.files()
+        cached = None if self._files else self._cache.load(files)
+        before = cached.files if cached else self._files or self._cache.files()
         documents = {file: before[file] for file in files if file in before}
         new = [file for file in files if file not in documents]
         for count, file in enumerate(new, start=1):
@@ -179,8 +179,8 @@ class LocalDocuments:
             progress(count, len(new))
         self._files = {file: documents[file] for file in files}
         # A file that cannot be read is tried at each start, and stands in no index.
-        is_same = kept is not None and [*kept.files] == [file for file, each in self._files.items() if each.pieces]
-        return kept if kept and is_same else self._kept_index(files, self._files)
+        is_same = cached is not None and [*cached.files] == [file for file, each in self._files.items() if each.pieces]
+        return cached if cached and is_same else self._kept_index(files, self._files)
 
     def _kept_index(self, files: list[LocalFile], documents: Mapping[LocalFile, IndexedFile]) -> LocalIndex:
         """An index over what was read, which is kept."""
@@ -239,7 +239,7 @@ def list_files(paths: Sequence[Path], *, most: int = MOST_FILES) -> tuple[list[L
     files: dict[Path, LocalFile] = {}
     left_out: list[LeftOut] = []
     for path, reason in _candidates(paths):
-        file_or_reason = reason or _examined(path)
+        file_or_reason = reason or _examine(path)
         if isinstance(file_or_reason, str):
             left_out.append(LeftOut(path, file_or_reason))
         elif file_or_reason.path not in files and len(files) == most:
@@ -274,12 +274,12 @@ def _some(names: Sequence[str]) -> str:
 def _candidates(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
     for path in paths:
         if path.is_dir():
-            yield from _walked(path, path.resolve())
+            yield from _walk(path, path.resolve())
         else:
             yield path, "" if path.exists() else "does not exist any more"
 
 
-def _walked(folder: Path, root: Path) -> Iterator[tuple[Path, str]]:
+def _walk(folder: Path, root: Path) -> Iterator[tuple[Path, str]]:
     """The files beneath a folder, each with the reason to leave it out or ""."""
     unreadable: list[OSError] = []
     for name, folders, files in os.walk(folder, onerror=unreadable.append):
@@ -303,7 +303,7 @@ def _link_fault(path: Path, root: Path) -> str:
     return "" if within else "a link out of the folder"
 
 
-def _examined(path: Path) -> LocalFile | str:
+def _examine(path: Path) -> LocalFile | str:
     """The file, or why it is left out."""
     if path.suffix.lower() not in KINDS:
         return f"of no known kind: read are {_kinds()}"

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from contend.retrieval import Vectors
 
 FORMAT = "11"
-_MOST_KEPT = 8
+_MOST_INDEXES = 8
 """Indexes over different folders, or over the same one at different times."""
-_RANKED = 50
+_LEAST_HITS = 50
 # Titles that hits name are followed for questions that need two documents. By benchmarks/reading_npm.toml, where each
 # fact needs one, a bonus of 0.3 costs one fact of 40 in 8,000 tokens, 0.9 wins one, and 2 or 10 hits cost none.
-_HITS_FOLLOWED = 5
-_MENTIONS_FOLLOWED = 3
+_MOST_NAMING_HITS = 5
+_MOST_MENTIONS = 3
 _BONUS = 0.6
 _KEPT_SEARCHES = 256
 _LEVELS = 2
@@ -220,9 +220,9 @@ class LocalIndex:
 
     def _of_subject(self, query: str, limit: int) -> list[PieceHit]:
         vector = self.embedder.embed([query])[0]
-        hits = self.index.search(query, max(_RANKED, 3 * limit), vector=vector)
+        hits = self.index.search(query, max(_LEAST_HITS, 3 * limit), vector=vector)
         own = {hit.index: hit.score for hit in hits}
-        scores = own | self._mentioned(own, self.index.vectors @ vector)
+        scores = own | self._scores_of_mentions(own, self.index.vectors @ vector)
         places = sorted(scores, key=lambda place: (-scores[place], -own.get(place, 0.0), place))
         best: dict[tuple[int, int], PieceHit] = {}
         for place in places:
@@ -235,14 +235,14 @@ class LocalIndex:
         number = self._owners[place]
         return number, self.documents[number].sections.places[place - self._starts[number]]
 
-    def _mentioned(self, own: dict[int, float], cosines: "Vectors") -> dict[int, float]:
+    def _scores_of_mentions(self, own: dict[int, float], cosines: "Vectors") -> dict[int, float]:
         """The best passage of each document that the first hits name, with its raised score.
 
         It rises up to the hit that names it, not above.
         """
         scores: dict[int, float] = {}
-        for place, score in islice(own.items(), _HITS_FOLLOWED):
-            for number in islice(self._mentions(place), _MENTIONS_FOLLOWED):
+        for place, score in islice(own.items(), _MOST_NAMING_HITS):
+            for number in islice(self._mentions(place), _MOST_MENTIONS):
                 passages = range(self._starts[number], self._starts[number + 1])
                 best = max(passages, key=lambda each: (own.get(each, 0.0), float(cosines[each])))
                 before = own.get(best, 0.0)
@@ -306,13 +306,13 @@ class IndexCache:
             for at, each in index.files.items()
         ]
         words = np.frombuffer(json.dumps(rows).encode(), dtype=np.uint8)
-        arrays: dict[str, Any] = {"rows": words, **index.index.kept()}
+        arrays: dict[str, Any] = {"rows": words, **index.index.to_arrays()}
         content = io.BytesIO()
         np.savez(content, **arrays)
         with suppress(OSError, StoreUnwritable):
             write_file(self.folder / self._name(_digest(files)), content.getvalue())
             by_use = sorted(self.folder.glob("*.npz"), key=lambda each: each.stat().st_mtime_ns)
-            for each in by_use[:-_MOST_KEPT]:
+            for each in by_use[:-_MOST_INDEXES]:
                 each.unlink(missing_ok=True)
 
     def _read(self, place: Path) -> LocalIndex | None:
@@ -321,7 +321,7 @@ class IndexCache:
         try:
             with place.open("rb") as file, np.load(file, allow_pickle=False) as content:
                 rows = json.loads(content["rows"].tobytes())
-                index = HybridIndex.of_kept(content, self.embedder)
+                index = HybridIndex.from_arrays(content, self.embedder)
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return None
         files: dict[LocalFile, IndexedFile] = {}

@@ -121,8 +121,8 @@ class McpSource(FunctionSource):
         """Results from its structured reply, else from texts that are JSON, else the resources that it names."""
         if sum(map(len, _texts(result))) > _MOST_CHARACTERS:
             raise SourceError(f"{self._who} gave more than {_MOST_CHARACTERS:,} characters")
-        for reply in (result.structured_content, *_parsed(_texts(result))):
-            if (items := self._listed(reply)) is not None:
+        for reply in (result.structured_content, *_parse(_texts(result))):
+            if (items := self._items_of(reply)) is not None:
                 return items
         if resources := [each for block in result.content if (each := _resource(block))]:
             return resources
@@ -131,7 +131,7 @@ class McpSource(FunctionSource):
             "another tool"
         )
 
-    def _listed(self, reply: object) -> list[Item] | None:
+    def _items_of(self, reply: object) -> list[Item] | None:
         key = self._entry.results
         if isinstance(reply, Mapping):
             lists = [reply.get(key)] if key else [value for value in reply.values() if isinstance(value, list)]
@@ -143,7 +143,7 @@ def _texts(result: "CallToolResult") -> list[str]:
     return [text for block in result.content if isinstance(text := getattr(block, "text", None), str)]
 
 
-def _parsed(texts: Sequence[str]) -> list[object]:
+def _parse(texts: Sequence[str]) -> list[object]:
     """Each text that is JSON; several objects, one a text, are a list of them."""
     replies: list[object] = []
     for text in texts:

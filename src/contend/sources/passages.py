@@ -14,7 +14,7 @@ _MOST = 4
 _HEADING = re.compile(r"(#{1,6})\s+")
 _RULE = re.compile(r"([-*_=]\s?){3,}\Z")
 _CODE = re.compile(r"```|~~~")
-_LISTED = re.compile(r"[-*+•‣]\s|\d{1,3}[.)]\s|[|>・]")
+_ITEM_MARK = re.compile(r"[-*+•‣]\s|\d{1,3}[.)]\s|[|>・]")
 
 
 class TextPiece(NamedTuple):
@@ -39,7 +39,7 @@ def split_passages(markdown: str) -> list[TextPiece]:
     return [
         TextPiece(heading, text, number, gap)
         for number, (heading, blocks) in enumerate(sections)
-        for text, gap in _packed((part for block in blocks for part in _parts(block, limit)), limit)
+        for text, gap in _pack((part for block in blocks for part in _parts(block, limit)), limit)
     ]
 
 
@@ -65,7 +65,7 @@ def _sections(markdown: str) -> Iterator[tuple[str, list[str]]]:
 
 def _parts(block: str, limit: int) -> Iterator[str]:
     """The block whole where it fits, else its sentences, else cut by length; with the gap that goes before it."""
-    gap = "\n" if _LISTED.match(block) else "\n\n"
+    gap = "\n" if _ITEM_MARK.match(block) else "\n\n"
     most = _MOST * limit
     if len(block) <= limit or (_CODE.match(block) and len(block) <= most):
         yield gap + block
@@ -88,7 +88,7 @@ def _spaced_sentences(block: str) -> Iterator[str]:
         begin = end
 
 
-def _packed(parts: Iterable[str], limit: int) -> Iterator[tuple[str, str]]:
+def _pack(parts: Iterable[str], limit: int) -> Iterator[tuple[str, str]]:
     """Parts together up to the limit, or a fifth above it where a short part would else stand alone.
 
     Each with the white space that goes before it.

@@ -33,7 +33,7 @@ from contend.sources.tavily import TavilySource
 from contend.text import canonical_url, clean, shorten
 
 if TYPE_CHECKING:
-    from contend.sources.fetch import Fetched, Fetcher, Network
+    from contend.sources.fetch import FetchedPage, Fetcher, Network
 
 _NEAREST_HITS = 200
 _RUNS_AT_ONCE = 1_000
@@ -41,7 +41,7 @@ _PAGE_SECONDS = 60.0
 _PDF_PAGES = 200
 _READING_SECONDS = 25.0
 _PAGE_CHARACTERS = 200_000
-_PAGES_KEPT = 64
+_MOST_CACHED_PAGES = 64
 
 
 @dataclass(frozen=True)
@@ -68,17 +68,17 @@ class FullText:
 class FullTexts:
     """Reads pages and papers once for all who ask within a quarter of an hour; what failed is not tried again then.
 
-    Pages come from public addresses and the `allowed` networks only; papers of arXiv when it is their turn.
+    Pages come from public addresses and the `allowed_networks` only; papers of arXiv when it is their turn.
     `deadline_seconds` holds for a document, the wait for its turn included.
     """
 
     def __init__(
-        self, arxiv: ArxivSource, *, allowed: Sequence["Network"] = (), deadline_seconds: float = _PAGE_SECONDS
+        self, arxiv: ArxivSource, *, allowed_networks: Sequence["Network"] = (), deadline_seconds: float = _PAGE_SECONDS
     ) -> None:
         self._arxiv = arxiv
-        self._allowed = allowed
+        self._allowed_networks = allowed_networks
         self._deadline = deadline_seconds
-        self._answers: SharedAnswers[FullText | str] = SharedAnswers(most=_PAGES_KEPT)
+        self._answers: SharedAnswers[FullText | str] = SharedAnswers(most=_MOST_CACHED_PAGES)
         # Few threads: a page takes a second of work, and the event loop's own threads stay free meanwhile.
         self._workers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="contend-pages")
 
@@ -104,7 +104,7 @@ class FullTexts:
         except (Unreadable, SourceError) as error:
             return str(error)
 
-    async def _fetch(self, url: str) -> "Fetched":
+    async def _fetch(self, url: str) -> "FetchedPage":
         fetcher = await asyncio.to_thread(lambda: self._fetcher)
         paper = self._arxiv.pdf_of(url)
         if paper is None:
@@ -115,21 +115,21 @@ class FullTexts:
     def _fetcher(self) -> "Fetcher":
         from contend.sources.fetch import Fetcher, Guard  # noqa: PLC0415 - heavy, loaded off the event loop
 
-        return Fetcher(Guard(self._allowed))
+        return Fetcher(Guard(self._allowed_networks))
 
 
-def _read(page: "Fetched", url: str) -> FullText:
+def _read(page: "FetchedPage", url: str) -> FullText:
     text = clean(_markdown(page, url))[:_PAGE_CHARACTERS]
     if not text.strip():
         raise Unreadable("no text in it")
     return FullText.of(text)
 
 
-def _markdown(page: "Fetched", url: str) -> str:
+def _markdown(page: "FetchedPage", url: str) -> str:
     if page.kind == "pdf":
         return read_apart(".pdf", page.body, Path(url), most_pages=_PDF_PAGES, most_seconds=_READING_SECONDS).text
     if page.kind == "text":
-        return decode(page.body, declared=page.charset)
+        return decode(page.body, declared_encoding=page.charset)
     if len(page.body) > LARGE_PAGE:
         return read_apart("web", page.body, Path(url), charset=page.charset, most_seconds=_READING_SECONDS).text
     return read_web_page(page.body, page.charset)
@@ -189,16 +189,16 @@ class SourceSet:
             raise InputError(f"sources: no source {name!r}; choose from {', '.join(self.factories)}")
         key = (name, tuple(documents) if name == "local" else ())
         if key not in self._sources:
-            self._sources[key] = self.factories[name]([*map(self._located, documents)])
+            self._sources[key] = self.factories[name]([*map(self._locate, documents)])
         return self._sources[key]
 
-    def _located(self, document: str) -> Path:
+    def _locate(self, document: str) -> Path:
         """Where a document lies; over a server only where its operator lets clients read.
 
         Raises:
             InputError: it lies elsewhere; says nothing of whether it is there.
         """
-        path = self._settings.located(document)
+        path = self._settings.locate(document)
         if self._served and not any(path.resolve().is_relative_to(folder) for folder in self._served_folders):
             raise InputError(
                 f"documents: this server may not read {shorten(clean(document, single_line=True), 200)}: name files or "
@@ -210,12 +210,12 @@ class SourceSet:
     def _served_folders(self) -> list[Path]:
         """The workspace, the folders that the operator listed, and the documents of the operator's own options."""
         own = [*(environment_options().documents or []), *self._own_documents]
-        paths = [self._settings.located(path) for path in [*self._settings.served_folders, *own]]
+        paths = [self._settings.locate(path) for path in [*self._settings.served_folders, *own]]
         return [folder.resolve() for folder in [self._settings.folder, *paths]]
 
     def paths(self, documents: Sequence[str]) -> list[Path]:
         """Where a run's documents lie, to name what was found in them."""
-        return [*map(self._settings.located, documents)]
+        return [*map(self._settings.locate, documents)]
 
     async def ready(self, name: str, documents: Sequence[str], execution_id: str) -> Source:
         """A source to search. Where it reads many documents first, those who follow the run are told how far it is.
@@ -248,7 +248,7 @@ class SourceSet:
         Raises:
             InputError: a document path does not exist or may not be read.
         """
-        source = LocalDocuments([*map(self._located, documents)])
+        source = LocalDocuments([*map(self._locate, documents)])
         await source.read_all()
         return sum(entry.tokens for entry in await source.catalogue())
 
@@ -265,7 +265,7 @@ class SourceSet:
     def full_texts(self) -> FullTexts:
         """Pages and papers in full, read once for all teams."""
         settings = self._settings
-        return FullTexts(ArxivSource(settings.arxiv_base_url), allowed=settings.fetch_allow)
+        return FullTexts(ArxivSource(settings.arxiv_base_url), allowed_networks=settings.fetch_allow)
 
     async def left_out(self, documents: Sequence[str], *, read: bool) -> list[str]:
         """The documents that are not searched, a line for each reason. Without `read`, as far as a listing tells."""

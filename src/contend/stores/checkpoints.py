@@ -22,8 +22,8 @@ from contend.errors import CheckpointError, StoreError
 from contend.settings import Settings
 from contend.stores import writing
 
-_PACKED = "+zlib"
-_PACKED_FROM = 200
+_ZLIB_SUFFIX = "+zlib"
+_LEAST_ZLIB_BYTES = 200
 
 
 class PlainSerializer(JsonPlusSerializer):
@@ -43,14 +43,14 @@ class PackedSerializer(PlainSerializer):
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:  # noqa: ANN401 - any state
         kind, plain = super().dumps_typed(obj)
-        if len(plain) < _PACKED_FROM:
+        if len(plain) < _LEAST_ZLIB_BYTES:
             return kind, plain
-        return kind + _PACKED, zlib.compress(plain)
+        return kind + _ZLIB_SUFFIX, zlib.compress(plain)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:  # noqa: ANN401 - any state
         kind, content = data
-        if kind.endswith(_PACKED):
-            return super().loads_typed((kind.removesuffix(_PACKED), zlib.decompress(content)))
+        if kind.endswith(_ZLIB_SUFFIX):
+            return super().loads_typed((kind.removesuffix(_ZLIB_SUFFIX), zlib.decompress(content)))
         return super().loads_typed(data)
 
 
@@ -324,7 +324,7 @@ class ThreadedSqliteSaver(ManagedSaver, SqliteSaver):
                 raise
 
     async def _in_thread(self, work: Callable[..., _T], *arguments: object) -> _T:
-        with _errors_named(self._file):
+        with _sqlite_errors(self._file):
             return await asyncio.get_running_loop().run_in_executor(self._thread, partial(work, *arguments))
 
 
@@ -338,8 +338,8 @@ async def open_sqlite_saver(file: Path, serde: SerializerProtocol) -> AsyncItera
     """
     with ThreadPoolExecutor(1, thread_name_prefix="contend-checkpoints") as thread:
         in_thread = partial(asyncio.get_running_loop().run_in_executor, thread)
-        with _errors_named(file), writing(file):
-            connection = await in_thread(_connected, file)
+        with _sqlite_errors(file), writing(file):
+            connection = await in_thread(_connect, file)
         try:
             yield ThreadedSqliteSaver(connection, file=file, serde=serde, thread=thread)
         finally:
@@ -347,7 +347,7 @@ async def open_sqlite_saver(file: Path, serde: SerializerProtocol) -> AsyncItera
 
 
 @contextmanager
-def _errors_named(file: Path) -> Iterator[None]:
+def _sqlite_errors(file: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -356,7 +356,7 @@ def _errors_named(file: Path) -> Iterator[None]:
         ) from error
 
 
-def _connected(file: Path) -> sqlite3.Connection:
+def _connect(file: Path) -> sqlite3.Connection:
     file.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(file, check_same_thread=False)
     connection.executescript(_PRAGMAS)

@@ -53,8 +53,8 @@ class VersionLine(PlaybookVersion):
 
     def replay(self, bullets: dict[str, Bullet]) -> dict[str, Bullet]:
         """The bullets of this version, made from those of the version before."""
-        gone = bullets.keys() if self.whole else set(self.removed)
-        remaining = {key: bullet for key, bullet in bullets.items() if key not in gone}
+        removed_ids = bullets.keys() if self.whole else set(self.removed)
+        remaining = {key: bullet for key, bullet in bullets.items() if key not in removed_ids}
         return remaining | {bullet.id: bullet for bullet in self.changed}
 
     def result(self, dataset: str) -> CurationResult:
@@ -70,11 +70,11 @@ class PlaybookFiles:
         self.dataset = dataset
         self.playbook = folder / f"{dataset}.json"
         self.history = folder / f"{dataset}.history.jsonl"
-        self._lock = folder / f"{dataset}.lock"
+        self._lock_file = folder / f"{dataset}.lock"
         self._temporary = folder / f".{dataset}.json.tmp"
 
     @contextmanager
-    def locked(self, seconds: float) -> Iterator[None]:
+    def lock(self, seconds: float) -> Iterator[None]:
         """Hold the dataset against other threads and processes.
 
         Raises:
@@ -82,13 +82,13 @@ class PlaybookFiles:
         """
         with _disk(self.playbook):
             self.playbook.parent.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(self._lock, timeout=seconds, poll_interval=0.01)
+            lock = FileLock(self._lock_file, timeout=seconds, poll_interval=0.01)
             try:
                 lock.acquire()
             except Timeout as error:
                 raise StoreLocked(
-                    f"playbook {self.dataset!r} has been in use by another process for {seconds:g} s ({self._lock}): "
-                    "try again when it ends"
+                    f"playbook {self.dataset!r} has been in use by another process for {seconds:g} s "
+                    f"({self._lock_file}): try again when it ends"
                 ) from error
         try:
             yield
@@ -97,13 +97,13 @@ class PlaybookFiles:
 
     def newest(self) -> Playbook:
         """The newest version, completed from the history where a kill came between the two files."""
-        return self.completed(self._in_file())
+        return self.complete(self._in_file())
 
-    def newest_recorded(self) -> Playbook:
+    def newest_on_record(self) -> Playbook:
         """The newest version, after what somebody changed by hand has entered the history. Needs the lock."""
         playbook = self._in_file()
         if playbook is None or self._is_recorded(playbook):
-            return self.completed(playbook)
+            return self.complete(playbook)
         line = VersionLine(version=playbook.version + 1, reason="edited by hand", changed=playbook.bullets, whole=True)
         return self.commit(playbook, line)
 
@@ -111,9 +111,9 @@ class PlaybookFiles:
         """The history, oldest first."""
         lines: list[VersionLine] = []
         for number, raw in enumerate(self._raw_lines(), start=1):
-            line = self._parsed(raw, number)
+            line = self._parse(raw, number)
             if not line.whole and line.version != (lines[-1].version if lines else 0) + 1:
-                raise self._damaged_history(number, f"version {line.version} does not follow the line before")
+                raise self._history_damage(number, f"version {line.version} does not follow the line before")
             lines.append(line)
         return lines
 
@@ -121,16 +121,16 @@ class PlaybookFiles:
         """The line that an execution's curation left, if it was applied."""
         needle = to_json(execution_id)
         for number, raw in enumerate(self._raw_lines(), start=1):
-            if needle in raw and (line := self._parsed(raw, number)).execution_id == execution_id:
+            if needle in raw and (line := self._parse(raw, number)).execution_id == execution_id:
                 return line
         return None
 
     def at(self, version: int) -> Playbook:
         """A version. The newest is the playbook file's, whatever the history holds."""
         newest = self.newest()
-        return newest if newest.version == version else self.rebuilt(version)
+        return newest if newest.version == version else self.rebuild(version)
 
-    def rebuilt(self, version: int) -> Playbook:
+    def rebuild(self, version: int) -> Playbook:
         """A version made from the history alone.
 
         Raises:
@@ -154,10 +154,10 @@ class PlaybookFiles:
         line.digest = hashlib.sha256(text).hexdigest()
         with _disk(self.playbook):
             with self._temporary.open("wb") as file:
-                _write_flushed(file, text)
+                _write_and_flush(file, text)
             with self.history.open("ab") as file:
                 file.truncate((_read(self.history) or b"").rfind(b"\n") + 1)
-                _write_flushed(file, _json(line) + b"\n")
+                _write_and_flush(file, _json(line) + b"\n")
             self._temporary.replace(self.playbook)
             _flush_folder(self.playbook.parent)
         return new
@@ -178,16 +178,16 @@ class PlaybookFiles:
             playbook = Playbook.model_validate(own)
         except ValueError as error:
             fault = first_fault(error) if isinstance(error, ValidationError) else f"no JSON: {error}"
-            raise self._damaged(f"{self.playbook} cannot be read ({fault})") from error
+            raise self._file_damage(f"{self.playbook} cannot be read ({fault})") from error
         if playbook.dataset != self.dataset:
-            raise self._damaged(f"{self.playbook} holds dataset {playbook.dataset!r}")
+            raise self._file_damage(f"{self.playbook} holds dataset {playbook.dataset!r}")
         return playbook
 
-    def completed(self, base: Playbook | None = None) -> Playbook:
+    def complete(self, base: Playbook | None = None) -> Playbook:
         """The newest version, by what the history tells after `base`, or alone."""
         return reduce(_next, self._lines_after(base.version if base else 0), base or Playbook(dataset=self.dataset))
 
-    def _damaged(self, what: str) -> PlaybookDamaged:
+    def _file_damage(self, what: str) -> PlaybookDamaged:
         good = 0
         for raw in self._raw_lines():
             try:
@@ -197,7 +197,7 @@ class PlaybookFiles:
         remedy = f"the last good version is {good}: `contend playbook rollback {self.dataset} {good}`"
         return PlaybookDamaged(f"{what}; {remedy if good else 'no good version is kept: move the file away'}")
 
-    def _damaged_history(self, number: int, why: str) -> PlaybookDamaged:
+    def _history_damage(self, number: int, why: str) -> PlaybookDamaged:
         good = newest.version if (newest := self._in_file()) else number - 1
         return PlaybookDamaged(
             f"{self.history} line {number} cannot be read ({why}); the last good version is {good}: "
@@ -208,7 +208,7 @@ class PlaybookFiles:
         raw = self._raw_lines()
         version = (_version_of(raw[-1]) or 0) if raw else 0
         if version < playbook.version and not (_read(self.history) or b"\n").endswith(b"\n"):
-            raise self._damaged_history(len(raw) + 1, "it ends half way")
+            raise self._history_damage(len(raw) + 1, "it ends half way")
         if version != playbook.version:
             return version > playbook.version
         digest = hashlib.sha256(_read(self.playbook) or b"").hexdigest()
@@ -219,17 +219,17 @@ class PlaybookFiles:
         later = takewhile(
             lambda number: (_version_of(raw[number - 1]) or version + 1) > version, range(len(raw), 0, -1)
         )
-        return [self._parsed(raw[number - 1], number) for number in reversed([*later])]
+        return [self._parse(raw[number - 1], number) for number in reversed([*later])]
 
     def _raw_lines(self) -> list[bytes]:
         """Lines that were written to their end; a kill's unfinished last one never counted."""
         return (_read(self.history) or b"").split(b"\n")[:-1]
 
-    def _parsed(self, raw: bytes, number: int) -> VersionLine:
+    def _parse(self, raw: bytes, number: int) -> VersionLine:
         try:
             return VersionLine.model_validate_json(raw)
         except ValidationError as error:
-            raise self._damaged_history(number, first_fault(error)) from error
+            raise self._history_damage(number, first_fault(error)) from error
 
 
 def _json(record: Bullet | VersionLine) -> bytes:
@@ -255,7 +255,7 @@ def _read(path: Path) -> bytes | None:
             return None
 
 
-def _write_flushed(file: BinaryIO, text: bytes) -> None:
+def _write_and_flush(file: BinaryIO, text: bytes) -> None:
     file.write(text)
     file.flush()
     os.fsync(file.fileno())

@@ -24,7 +24,7 @@ from contend.stores.playbook_files import PlaybookFiles, VersionLine
 T = TypeVar("T")
 
 
-class Curated(NamedTuple):
+class Curation(NamedTuple):
     """What a change makes of a playbook; the store gives it its version. `counters` counts votes by tag."""
 
     bullets: list[Bullet]
@@ -34,7 +34,7 @@ class Curated(NamedTuple):
     summary: str
 
 
-Change = Callable[[Playbook], Curated]
+Change = Callable[[Playbook], Curation]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class PlaybookStore:
         def work(files: PlaybookFiles) -> CurationResult:
             if line := files.line_of(execution_id):
                 return line.result(dataset)
-            playbook = files.newest_recorded()
+            playbook = files.newest_on_record()
             _check_newest(playbook, base_version)
             outcome = change(playbook)
             line = VersionLine.between(playbook, **outcome._asdict(), execution_id=execution_id, reason=reason)
@@ -86,9 +86,9 @@ class PlaybookStore:
                 line.version = playbook.version
             return line.result(dataset)
 
-        return await self._locked(dataset, work)
+        return await self._with_lock(dataset, work)
 
-    async def applied(self, dataset: str, execution_id: str) -> CurationResult | None:
+    async def result_of(self, dataset: str, execution_id: str) -> CurationResult | None:
         """The result of an execution's curation; None if it was not applied yet."""
         line = await asyncio.to_thread(self._files(dataset).line_of, execution_id)
         return line.result(dataset) if line else None
@@ -102,20 +102,20 @@ class PlaybookStore:
         """
 
         def work(files: PlaybookFiles) -> Playbook:
-            newest = files.newest_recorded()
+            newest = files.newest_on_record()
             _check_newest(newest, playbook.version)
             return files.commit(newest, VersionLine.between(newest, playbook.bullets, reason=reason))
 
-        return await self._locked(playbook.dataset, work)
+        return await self._with_lock(playbook.dataset, work)
 
     async def history(self, dataset: str) -> list[PlaybookVersion]:
         """Every version's deltas, time, run and reason, oldest first."""
         lines = await asyncio.to_thread(self._files(dataset).lines)
         return [PlaybookVersion(**line.model_dump(include=set(PlaybookVersion.model_fields))) for line in lines]
 
-    async def retired(self, dataset: str) -> dict[str, Bullet]:
+    async def retired_bullets(self, dataset: str) -> dict[str, Bullet]:
         """Bullets that were in a version and are in the newest no more, as they were last, by id."""
-        return await asyncio.to_thread(_retired, self._files(dataset))
+        return await asyncio.to_thread(_retired_bullets, self._files(dataset))
 
     async def diff(self, dataset: str, from_version: int, to_version: int) -> PlaybookDiff:
         """What turns one version into another."""
@@ -143,18 +143,18 @@ class PlaybookStore:
         """
 
         def work(files: PlaybookFiles) -> Playbook:
-            target = files.rebuilt(version)
+            target = files.rebuild(version)
             try:
-                newest = files.newest_recorded()
+                newest = files.newest_on_record()
                 _check_newest(newest, base_version)
             except PlaybookDamaged:
-                newest = files.completed()
+                newest = files.complete()
                 _check_newest(newest, base_version)
                 files.put_aside()
             reason = f"rolled back to version {version}"
             return files.commit(newest, VersionLine.between(newest, target.bullets, reason=reason))
 
-        return await self._locked(dataset, work)
+        return await self._with_lock(dataset, work)
 
     async def datasets(self) -> list[str]:
         """Datasets that have a playbook, by name."""
@@ -170,11 +170,11 @@ class PlaybookStore:
             raise InputError(f"dataset {dataset[:80]!r}: {IDENTIFIER_RULE}")
         return PlaybookFiles(self.folder, dataset)
 
-    async def _locked(self, dataset: str, work: Callable[[PlaybookFiles], T]) -> T:
+    async def _with_lock(self, dataset: str, work: Callable[[PlaybookFiles], T]) -> T:
         files = self._files(dataset)
 
         def locked_work() -> T:
-            with files.locked(self.lock_seconds):
+            with files.lock(self.lock_seconds):
                 return work(files)
 
         return await asyncio.to_thread(locked_work)
@@ -188,7 +188,7 @@ def _check_newest(newest: Playbook, base_version: int | None) -> None:
         )
 
 
-def _retired(files: PlaybookFiles) -> dict[str, Bullet]:
+def _retired_bullets(files: PlaybookFiles) -> dict[str, Bullet]:
     last: dict[str, Bullet] = {}
     for line in files.lines():
         last |= {bullet.id: bullet for bullet in line.changed}

@@ -59,7 +59,7 @@ FULL JOIN pairwise USING (execution_id, team_id)
 LEFT JOIN leader_board USING (execution_id, team_id, round_number)
 WHERE list_contains(?, execution_id)
 """
-_FINISHED = """
+_FINISHED_EXECUTIONS = """
 SELECT execution_id FROM execution WHERE dataset = ? AND status IN ('completed', 'partial')
 ORDER BY created_at, execution_id
 """
@@ -84,11 +84,11 @@ _DRAFTS = """
 SELECT json_extract_string(told, '$.document') AS document FROM event JOIN execution USING (execution_id)
 WHERE thread_id = ? AND json_extract_string(told, '$.type') = 'step_done' AND document <> ''
 """
-_TOLD_DOCUMENT = """
+_EVENT_TYPE_OF_DOCUMENT = """
 SELECT json_extract_string(told, '$.type') AS type FROM event JOIN execution USING (execution_id)
 WHERE thread_id = ? AND json_extract_string(told, '$.document') = ? LIMIT 1
 """
-_SPENT = """
+_NEWEST_USAGE = """
 SELECT json_extract(told, '$.spent') AS spent FROM event
 WHERE execution_id = ? AND json_extract_string(told, '$.spent.requests') IS NOT NULL
 ORDER BY CAST(json_extract_string(told, '$.spent.requests') AS INTEGER) DESC LIMIT 1
@@ -129,7 +129,7 @@ class RecordStore:
         def work(connection: DuckDBPyConnection) -> None:
             connection.execute(_SET_STATUS, values)
 
-        await self._done(f"the status of execution {execution_id}", work)
+        await self._wait_for(f"the status of execution {execution_id}", work)
 
     async def save_team_status(self, execution_id: str, status: TeamStatus) -> None:
         row = {"execution_id": execution_id, **status.model_dump()}
@@ -164,11 +164,11 @@ class RecordStore:
 
     async def delete_thread(self, thread_id: str) -> list[str]:
         """Durable. Removes all rows of the thread's executions and returns their ids."""
-        return await self._done(f"thread {thread_id}", partial(tables.delete_thread, thread_id)) or []
+        return await self._wait_for(f"thread {thread_id}", partial(tables.delete_thread, thread_id)) or []
 
     async def flush(self) -> None:
         """Durable: returns after the commit of all that was queued."""
-        await self._done("what was queued", lambda _: None)
+        await self._wait_for("what was queued", lambda _: None)
 
     async def close(self) -> None:
         """Commits what is queued and lets go of the file; the store opens it again when it is used again.
@@ -176,9 +176,9 @@ class RecordStore:
         Raises:
             StoreError: some queued writes could not be written; they are tried again at the next close.
         """
-        done: Future[None] = Future()
-        self._thread.submit(Job(what="closing the record", done=done))
-        await asyncio.wrap_future(done)
+        closing: Future[None] = Future()
+        self._thread.submit(Job(what="closing the record", future=closing))
+        await asyncio.wrap_future(closing)
 
     async def execution(self, execution_id: str) -> ExecutionRow | None:
         rows = await self._rows(_EXECUTION + " WHERE execution_id = ?", execution_id)
@@ -216,7 +216,7 @@ class RecordStore:
 
     async def rankings(self, dataset: str) -> dict[str, list[LeaderboardEntry]]:
         """The leaderboards of a dataset's finished executions, the oldest first."""
-        executions = [row["execution_id"] for row in await self._rows(_FINISHED, dataset)]
+        executions = [row["execution_id"] for row in await self._rows(_FINISHED_EXECUTIONS, dataset)]
         board = await self.board(executions)
         return {execution_id: board.leaderboard(execution_id) for execution_id in executions}
 
@@ -228,7 +228,7 @@ class RecordStore:
             execution_id, team_id = row["execution_id"], row["team_id"]
             live.enter(execution_id, [(team_id, row["team_name"])])
             if row["round_number"] is not None:
-                live.scored(execution_id, team_id, row["round_number"], row["score"])
+                live.add_score(execution_id, team_id, row["round_number"], row["score"])
             if row["pairwise_key"] is not None:
                 keys[execution_id][team_id] = row["pairwise_key"]
         for execution_id, of_execution in keys.items():
@@ -245,7 +245,7 @@ class RecordStore:
 
     async def usage(self, execution_id: str) -> RunUsage:
         """What an execution's model calls cost; in the middle of a round, as its newest event tells."""
-        of_events = [RunUsage.model_validate(row["spent"]) for row in await self._rows(_SPENT, execution_id)]
+        of_events = [RunUsage.model_validate(row["spent"]) for row in await self._rows(_NEWEST_USAGE, execution_id)]
         return max([RunUsage.of(await self.calls(execution_id)), *of_events], key=lambda usage: usage.requests)
 
     async def events(self, thread_id: str, *, after: int = 0, limit: int = 500) -> list[KeptEvent]:
@@ -256,9 +256,9 @@ class RecordStore:
         """The document ids of all submissions, by thread."""
         return {row["thread_id"]: row["documents"] for row in await self._rows(_SUBMISSION_DOCUMENTS)}
 
-    async def told_document(self, thread_id: str, document_id: str) -> str | None:
+    async def event_type_of_document(self, thread_id: str, document_id: str) -> str | None:
         """The type of the event by which a thread's run told of a document; None where none did."""
-        rows = await self._rows(_TOLD_DOCUMENT, thread_id, document_id)
+        rows = await self._rows(_EVENT_TYPE_OF_DOCUMENT, thread_id, document_id)
         return rows[0]["type"] if rows else None
 
     async def draft_documents(self, thread_id: str) -> set[str]:
@@ -277,10 +277,10 @@ class RecordStore:
     async def _rows(self, sql: str, *parameters: object) -> list[dict[str, Any]]:
         """Rows by column name; none where there is no file."""
         work = partial(tables.fetch, sql=sql, parameters=parameters)
-        return await self._done("what was asked", work, reads=True) or []
+        return await self._wait_for("what was asked", work, reads=True) or []
 
     async def _write(self, table: tables.Upsert, row: Mapping[str, Any], *, what: str) -> None:
-        await self._done(what, self._of_table(table, [row], what), creates=True)
+        await self._wait_for(what, self._of_table(table, [row], what), creates=True)
 
     def _queue(self, table: tables.Upsert, rows: Sequence[Mapping[str, Any]], *, what: str) -> None:
         if rows:
@@ -292,11 +292,11 @@ class RecordStore:
         except PydanticSerializationError as error:
             raise StoreError(f"record {self._path} did not take {what}, which is not JSON: {error}") from error
 
-    async def _done(self, what: str, work: Work[_T], *, creates: bool = False, reads: bool = False) -> _T | None:
+    async def _wait_for(self, what: str, work: Work[_T], *, creates: bool = False, reads: bool = False) -> _T | None:
         """What the work gives; None where there is no file and it makes none."""
-        done: Future[_T | None] = Future()
-        self._thread.submit(Job(what=what, work=work, done=done, writes=not reads, creates=creates))
-        return await asyncio.wrap_future(done)
+        future: Future[_T | None] = Future()
+        self._thread.submit(Job(what=what, work=work, future=future, writes=not reads, creates=creates))
+        return await asyncio.wrap_future(future)
 
 
 def _round(row: SubmissionRow | EvaluationRow | RoundStatusRow) -> str:

@@ -30,14 +30,14 @@ _T = TypeVar("_T")
 # usual size for each column makes megabytes of a few rows.
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {"threads": "1", "default_block_size": "16384"}
 # To attach the file to an engine that stays takes a millisecond; to start an engine for it takes twenty.
-_CONFINED = """
+_CONFINEMENT = """
 SET allowed_directories = ['{}'];
 SET enable_external_access = false;
 SET lock_configuration = true;
 """
 _ATTACH = "ATTACH '{}' AS record; USE record"
 _DETACH = "USE memory; DETACH record"
-_LOCKED = re.compile(r"Could not set lock|being used by another process|is already attached")
+_LOCK_ERROR = re.compile(r"Could not set lock|being used by another process|is already attached")
 _FIRST_WAIT_SECONDS = 0.005
 _LONGEST_WAIT_SECONDS = 0.05
 _IDLE_SECONDS = 0.03
@@ -84,7 +84,7 @@ class RecordFile:
             StoreError: the file cannot be opened or made.
         """
         if self._connection is None:
-            self._connection = self._opened()
+            self._connection = self._connect()
             self._opened_at = time.monotonic()
         return self._connection
 
@@ -132,7 +132,7 @@ class RecordFile:
         reason = str(error).partition("\n")[0]
         return StoreError(f"record {self._path} {what}: {reason}")
 
-    def _opened(self) -> duckdb.DuckDBPyConnection:
+    def _connect(self) -> duckdb.DuckDBPyConnection:
         waiting = Retrying(
             retry=retry_if_exception(_is_held),
             stop=stop_before_delay(self._lock_seconds),
@@ -141,7 +141,7 @@ class RecordFile:
             reraise=True,
         )
         try:
-            return waiting(self._attached)
+            return waiting(self._attach_in_turn)
         except (duckdb.Error, OSError) as error:
             if _is_held(error):
                 process = re.search(r"PID (\d+)", str(error))
@@ -154,7 +154,7 @@ class RecordFile:
                 raise self.failure("cannot be made; mend the folder's rights", error) from error
             raise self.failure("cannot be opened; free disk, mend its rights or move it away", error) from error
 
-    def _attached(self) -> duckdb.DuckDBPyConnection:
+    def _attach_in_turn(self) -> duckdb.DuckDBPyConnection:
         self._turn.acquire()
         try:
             return self._attach()
@@ -168,7 +168,7 @@ class RecordFile:
     def _attach(self) -> duckdb.DuckDBPyConnection:
         if self._engine is None:
             self._engine = duckdb.connect(":memory:", config=_CONFIG)
-            self._engine.execute(_naming(self._path.parent, _CONFINED))
+            self._engine.execute(_naming(self._path.parent, _CONFINEMENT))
         if not self._path.exists():
             self._inode = make_record(self._path, self._engine)
         # Looked at first: what fails once the file is attached would leave it held.
@@ -211,7 +211,9 @@ def _naming(path: Path, statement: str) -> str:
 
 
 def _is_held(error: BaseException) -> bool:
-    return isinstance(error, Timeout) or (isinstance(error, duckdb.Error) and _LOCKED.search(str(error)) is not None)
+    return isinstance(error, Timeout) or (
+        isinstance(error, duckdb.Error) and _LOCK_ERROR.search(str(error)) is not None
+    )
 
 
 Work = Callable[[duckdb.DuckDBPyConnection], _T]
@@ -225,25 +227,25 @@ class Job:
     """For messages."""
     work: Work[Any] | None = None
     """Without it the job lets go of the file."""
-    done: Future[Any] | None = None
+    future: Future[Any] | None = None
     """Without it nobody waits for the job: its failure is logged."""
     writes: bool = False
     creates: bool = False
     """It makes the file if there is none."""
 
-    def taken(self) -> bool:
+    def is_wanted(self) -> bool:
         """Whether it is still wanted: a write is, also when its caller was cancelled."""
-        return self.done is None or self.done.set_running_or_notify_cancel() or self.writes
+        return self.future is None or self.future.set_running_or_notify_cancel() or self.writes
 
     def settle(self, value: object) -> None:
-        if self.done is not None and not self.done.cancelled():
-            self.done.set_result(value)
+        if self.future is not None and not self.future.cancelled():
+            self.future.set_result(value)
 
     def fail(self, error: StoreError) -> None:
-        if self.done is None:
+        if self.future is None:
             logger.warning("%s", error)
-        elif not self.done.cancelled():
-            self.done.set_exception(error)
+        elif not self.future.cancelled():
+            self.future.set_exception(error)
 
 
 class RecordThread:
@@ -258,7 +260,7 @@ class RecordThread:
         self._moment_seconds = moment_seconds
         self._wake = Condition()
         self._queue: list[Job] = []
-        self._kept: list[Job] = []
+        self._pending_writes: list[Job] = []
         self._refusal: StoreError | None = None
         self._thread: Thread | None = None
 
@@ -277,7 +279,7 @@ class RecordThread:
             while True:
                 jobs = self._take()
                 if jobs:
-                    self._do([job for job in jobs if job.taken()])
+                    self._do([job for job in jobs if job.is_wanted()])
                     self._file.take_turns()
                     continue
                 self._file.let_go()
@@ -291,7 +293,7 @@ class RecordThread:
     def _take(self) -> list[Job]:
         with self._wake:
             moment = self._moment_seconds if self._queue else self._file.idle_seconds
-            self._wake.wait_for(lambda: any(job.done is not None for job in self._queue), timeout=moment)
+            self._wake.wait_for(lambda: any(job.future is not None for job in self._queue), timeout=moment)
             jobs, self._queue = self._queue, []
         return jobs
 
@@ -304,16 +306,16 @@ class RecordThread:
     def _abandon(self, jobs: list[Job]) -> None:
         """After a defect of ours nobody is left waiting for ever."""
         with self._wake:
-            jobs_left, self._queue, self._thread = [*jobs, *self._queue], [], None
+            unfinished, self._queue, self._thread = [*jobs, *self._queue], [], None
         self._file.let_go()
-        for job in jobs_left:
-            if job.done is None or not job.done.done():
+        for job in unfinished:
+            if job.future is None or not job.future.done():
                 job.fail(StoreError(f"{job.what} was given up: the record's thread ended"))
 
     def _do(self, jobs: list[Job]) -> None:
-        writes = [*self._kept, *(job for job in jobs if job.writes)]
+        writes = [*self._pending_writes, *(job for job in jobs if job.writes)]
         work = [*writes, *(job for job in jobs if job.work and not job.writes)]
-        self._kept = []
+        self._pending_writes = []
         try:
             if work and (any(job.creates for job in work) or self._file.exists()):
                 self._file.connection()
@@ -358,12 +360,12 @@ class RecordThread:
     def _refuse(self, jobs: list[Job], error: StoreError) -> None:
         """The file is to blame: who waits is told, the other writes stay for the next time."""
         self._refusal = error
-        self._kept += [job for job in jobs if job.done is None]
+        self._pending_writes += [job for job in jobs if job.future is None]
         for job in jobs:
-            if job.done is not None:
+            if job.future is not None:
                 job.fail(error)
-        if self._kept:
-            logger.warning("%s (%d writes wait)", error, len(self._kept))
+        if self._pending_writes:
+            logger.warning("%s (%d writes wait)", error, len(self._pending_writes))
 
     def _read(self, jobs: list[Job]) -> None:
         for job in jobs:
@@ -379,7 +381,7 @@ class RecordThread:
             return
         self._file.let_go()
         for job in jobs:
-            if self._kept and self._refusal:
+            if self._pending_writes and self._refusal:
                 job.fail(self._refusal)
             else:
                 job.settle(None)

@@ -92,8 +92,11 @@ class Upsert(NamedTuple):
 
     def update_values(self, row: list[Any]) -> list[Any]:
         """A row's parameters as `update` takes them."""
-        given = dict(zip(self.columns, row, strict=True))
-        return [*(given[name] for name in self.columns if name not in self.key), *(given[name] for name in self.key)]
+        by_column = dict(zip(self.columns, row, strict=True))
+        return [
+            *(by_column[name] for name in self.columns if name not in self.key),
+            *(by_column[name] for name in self.key),
+        ]
 
 
 _ROUND = ("execution_id", "team_id", "round_number")
@@ -144,8 +147,8 @@ class Rows:
             connection.execute(self.table.insert(len(self.rows)), [value for row in self.rows for value in row])
             return
         for row in self.rows:
-            written = connection.execute(self.table.update(), self.table.update_values(row)).fetchone()
-            if written == (0,):
+            count = connection.execute(self.table.update(), self.table.update_values(row)).fetchone()
+            if count == (0,):
                 connection.execute(self.table.insert(1), row)
 
 

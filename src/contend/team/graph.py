@@ -23,7 +23,7 @@ from contend.models.options import TeamOptions
 from contend.models.record import Record
 from contend.models.round import Judgment, Round, best_round
 from contend.models.task import CallUsage
-from contend.preflight import answer, is_alone, open_question, opened, problem_alone, refuse
+from contend.preflight import answer, is_alone, open_question, opening_update, problem_alone, refuse
 from contend.prompts.judging import JudgePrompt
 from contend.registry import TEAM_KINDS, team_kind
 from contend.research.state import EMPTIED
@@ -58,7 +58,7 @@ class TeamNodes:
         event = RoundStarted(**{**view.key, "round_number": number})
         self.services.tell(event)
         # A round that is played again began when it first did.
-        first = view.round_started if number == view.round_number else None
+        first = view.started_at if number == view.round_number else None
         return {
             "round_number": number,
             "round_started": (first or event.at).isoformat(),
@@ -84,7 +84,7 @@ class TeamNodes:
         """A failure ends a run of its own with what its rounds gave until then. In a contest, the team forfeits."""
         return Command(update={"problem": problem_alone(state, error)}, goto="finish_run")
 
-    async def research_failed(self, state: TeamState, error: NodeError) -> Command[Literal["brief", "finish_run"]]:
+    async def play_again(self, state: TeamState, error: NodeError) -> Command[Literal["brief", "finish_run"]]:
         """The round is played again while retries remain; else the team forfeits. No retry brings back a budget."""
         most = (await self.services.run(state)).options.max_retries_per_team
         retries = state.get("retries", 0)
@@ -137,7 +137,7 @@ class TeamNodes:
             language=view.options.language,
             places={each.sentence.text: each.place for each in reversed(submission.draft.placed())},
         )
-        done = Round(
+        new_round = Round(
             round_number=view.round_number,
             submission=state["submission"] or "",
             score=result.overall,
@@ -150,13 +150,13 @@ class TeamNodes:
             calls=_calls(state, results),
             seconds=max(0.001, seconds - sum(past.seconds for past in before)),
         )
-        view.run.ledger.know(done.calls)
-        await view.record_evaluation(result, done)
-        decision = view.decide([*before, done])
+        view.run.ledger.know(new_round.calls)
+        await view.record_evaluation(result, new_round)
+        decision = view.decide([*before, new_round])
         if decision.step != "ask_judge":
-            await view.record_decision(decision, asked_judge=False, seconds=done.seconds)
+            await view.record_decision(decision, asked_judge=False, seconds=new_round.seconds)
         return {
-            "rounds": [*_before(state), await view.run.keep_round(done)],
+            "rounds": [*_before(state), await view.run.keep_round(new_round)],
             "scores": EMPTIED,  # the round's record has them
             "decision": decision.model_dump(mode="json"),
             **times,
@@ -181,7 +181,7 @@ class TeamNodes:
         decision = after_judgment(judgment, confidence_threshold=view.options.judgment.confidence_threshold)
         return await self._follow(state, view, decision, answer.usage)
 
-    async def judge_failed(self, state: TeamState, error: NodeError) -> JudgeCommand:
+    async def go_on_without_judge(self, state: TeamState, error: NodeError) -> JudgeCommand:
         """Without a judge the plateau rule decides, and it has not stopped the team: another round."""
         view = await TeamView.of(self.services, state)
         why = cause(error)
@@ -265,7 +265,7 @@ class TeamAlone:
         team, (execution_id, thread_id) = opening.teams[0], identity(runtime)
         run = self.services.open_run(execution_id, opening.options)
         await run.enter([team], theme=opening.theme, thread_id=thread_id)
-        return {**FRESH, **opened(state, opening, execution_id), "team": team.model_dump(mode="json")}
+        return {**FRESH, **opening_update(state, opening, execution_id), "team": team.model_dump(mode="json")}
 
     async def set_criteria(self, state: TeamState) -> TeamUpdate:
         """What a report on this question has to do: judges alone read it."""
@@ -299,19 +299,19 @@ def build_team_graph(services: Services) -> TeamGraph:
     add_node(graph, "open_run", alone.open_run, partial(refuse, fresh=FRESH))
     add_node(graph, "set_criteria", alone.set_criteria)
     add_node(graph, "brief", nodes.brief, nodes.fail, goes_to=["finish_run"])
-    research_failed: Any = nodes.research_failed  # LangGraph's types know no error handlers
+    handler: Any = nodes.play_again  # LangGraph's types know no error handlers
     for kind in TEAM_KINDS:
         graph.add_node(
             kind,
             team_kind(kind).build_graph(services).compile(),
-            error_handler=research_failed,
+            error_handler=handler,
             destinations=fails_to(kind),
         )
         graph.add_edge(kind, "submit")
     add_node(graph, "submit", nodes.submit)
-    add_node(graph, "score_metric", metrics.score, metrics.not_scored, task=MetricTask)
+    add_node(graph, "score_metric", metrics.score, metrics.leave_unscored, task=MetricTask)
     add_node(graph, "evaluate", nodes.evaluate)
-    add_node(graph, "judge", nodes.judge, nodes.judge_failed, goes_to=["brief", "finish_run", END])
+    add_node(graph, "judge", nodes.judge, nodes.go_on_without_judge, goes_to=["brief", "finish_run", END])
     add_node(graph, "finish_run", alone.finish_run)
     graph.add_conditional_edges(START, route_at_start)
     graph.add_edge("open_run", "set_criteria")

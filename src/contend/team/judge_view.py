@@ -16,16 +16,16 @@ from contend.research.evidence import numbers_of
 from contend.services import Services
 from contend.text import (
     WORDS,
+    bare_text,
     clean,
     compact_tables,
     detect_language,
     en,
     estimate_tokens,
     ja,
-    normalized,
+    normalize,
     split_blocks,
     split_sentences,
-    squeezed,
     terms,
     without_item_mark,
     without_marks,
@@ -33,7 +33,7 @@ from contend.text import (
 
 _REFERENCES = tuple(f"## {words.headings.references}" for words in WORDS.values())
 
-INVENTED = "?"
+UNKNOWN_SOURCE = "?"
 """Stands in a statement's brackets for a source that its team never had at hand."""
 
 
@@ -64,7 +64,7 @@ async def report_view(services: Services, submission: Submission, *, tokens: int
     passages = await _judged_passages(services, submission, tokens=tokens, beside=beside)
     view = ReportView("", structured=True, passages=passages)
     at_hand = {each.id for each in submission.passages}
-    invented = {each: INVENTED for each in submission.draft.passages() if each not in at_hand}
+    invented = {each: UNKNOWN_SOURCE for each in submission.draft.passages() if each not in at_hand}
     text = shown_draft(submission.draft, {**view.numbers, **invented}, basis=False)
     return view._replace(text=text, invented=bool(invented))
 
@@ -109,8 +109,8 @@ _FRAME = re.compile(rf"#{{1,6}}\s|{re.escape(GENERATED_AT)}")
 
 _REFERENCES_START = re.compile(rf"^(?:{'|'.join(_REFERENCES)})", re.MULTILINE)
 _ENTRY = re.compile(r"^(?=\d{1,3}\. \*\*)", re.MULTILINE)
-_ALSO_READ = "|".join(f"### {words.headings.also_read}" for words in WORDS.values())
-_UNSAID = re.compile(rf"^(?:{_ALSO_READ}|{re.escape(GENERATED_AT)}).*\n*", re.MULTILINE)
+_ALSO_READ_HEADINGS = "|".join(f"### {words.headings.also_read}" for words in WORDS.values())
+_OTHER_LINES = re.compile(rf"^(?:{_ALSO_READ_HEADINGS}|{re.escape(GENERATED_AT)}).*\n*", re.MULTILINE)
 """Among references: the heading of those that nothing cites, and the report's date."""
 
 _OPENER = re.compile(f"{en.OPENERS}|{ja.OPENERS}", re.IGNORECASE)
@@ -123,7 +123,7 @@ def whole_text(content: str) -> str:
         return text
     body = text[: start.start()]
     numbers = set(MARK.findall(body))
-    heading, *entries = _ENTRY.split(_UNSAID.sub("", text[start.start() :]))
+    heading, *entries = _ENTRY.split(_OTHER_LINES.sub("", text[start.start() :]))
     return (body + heading + "".join(each for each in entries if each.partition(".")[0] in numbers)).strip()
 
 
@@ -140,7 +140,7 @@ def refusal(theme: str, content: str, language: Language = "en") -> str | None:
 
 
 def _is_opener(sentence: str) -> bool:
-    words = normalized(clean(sentence, single_line=True)).replace("_", " ")
+    words = normalize(clean(sentence, single_line=True)).replace("_", " ")
     return _OPENER.fullmatch(" ".join(re.sub(r"[^\w\s']", " ", words).split())) is not None
 
 
@@ -152,10 +152,10 @@ def _statements(markdown: str) -> Iterator[str]:
 
 
 def _bare(text: str) -> str:
-    return re.sub(r"[\W_]", "", squeezed(text))
+    return re.sub(r"[\W_]", "", bare_text(text))
 
 
-_COVERED = 0.5
+_LEAST_COVERAGE = 0.5
 """A point is answered where this share of its content stands in the text; chosen on `benchmarks/judging.toml`."""
 
 _LEAST_TERMS = 2
@@ -168,8 +168,10 @@ _NAMING = re.compile(ja.CONTENT_WORD)
 def uncovered_points(points: Sequence[str], markdown: str) -> list[str]:
     """The points of whose content too little stands in a report's statements; those that name nothing are left out."""
     # To repeat a point is not to answer it, nor is to ask.
-    repeated = {squeezed(point) for point in points}
-    answers = (each for each in _statements(markdown) if squeezed(each) not in repeated and not _QUESTION.search(each))
+    point_texts = {bare_text(point) for point in points}
+    answers = (
+        each for each in _statements(markdown) if bare_text(each) not in point_texts and not _QUESTION.search(each)
+    )
     present = {term for each in answers for term in terms(each)}
     return [point for point in points if not _is_answered(point, present)]
 
@@ -178,7 +180,7 @@ def _is_answered(point: str, present: AbstractSet[str]) -> bool:
     """Whether enough of it is said; what names nothing needs no answer."""
     content = set(terms(_content_of(point)))
     count = len(content & present)
-    return count >= min(len(content), _LEAST_TERMS) and count >= _COVERED * len(content)
+    return count >= min(len(content), _LEAST_TERMS) and count >= _LEAST_COVERAGE * len(content)
 
 
 def names_something(point: str) -> bool:

@@ -34,7 +34,7 @@ from contend.services import Services
 from contend.team.judge_view import ReportView, cited_passages, reference_numbers, report_view, whole_text
 from contend.team.state import MetricTask
 from contend.team.support import CheckedClaim, citations_of, keep_verdicts, scope_of, shown_citations
-from contend.text import WORDS, clean, squeezed
+from contend.text import WORDS, bare_text, clean
 
 WITH_PASSAGES = "correctness"
 """The metric whose judge has the cited passages at hand."""
@@ -112,11 +112,11 @@ async def judge_by_model(
     distribution_over = "percent" if options.evaluator.expected_score else None
     answer = await model.structured(prompt, MetricReply, scope=scope_of(run, task), distribution_over=distribution_over)
     reply = answer.value
-    percent = reply.expected(answer.distribution) if answer.distribution else reply.score()
+    percent = reply.expected_score(answer.distribution) if answer.distribution else reply.score()
     return MetricResult(score=_score(config, reply, percent, submission.content), usage=answer.usage)
 
 
-class _Judged(NamedTuple):
+class _JudgeInput(NamedTuple):
     """What one call judges of a submission: metrics `by_criteria` and `by_rubric`, and `doubtful` citations."""
 
     submission: Submission
@@ -139,28 +139,28 @@ async def judge_together(
     Raises:
         ModelError: the judges' model failed.
     """
-    run, judged = await services.run(task), await _judged(services, task, configs, submission)
+    run, judge_input = await services.run(task), await _judge_input(services, task, configs, submission)
     answer = await run.model("evaluator").structured(
-        _verdicts_prompt(services, run.options, judged, theme=task["theme"]),
+        _verdicts_prompt(services, run.options, judge_input, theme=task["theme"]),
         VerdictsReply,
-        scope=replace(scope_of(run, task), sentences=tuple(each.text for each in judged.doubtful)),
-        faults=lambda reply: faults_of(reply, len(judged.criteria), [each.name for each in judged.by_rubric]),
+        scope=replace(scope_of(run, task), sentences=tuple(each.text for each in judge_input.doubtful)),
+        faults=lambda reply: faults_of(reply, len(judge_input.criteria), [each.name for each in judge_input.by_rubric]),
     )
-    keep_verdicts(run, judged.doubtful, answer.value.citations)
-    first, *others = _scores(judged, answer.value, run.options.language)
+    keep_verdicts(run, judge_input.doubtful, answer.value.citations)
+    first, *others = _scores(judge_input, answer.value, run.options.language)
     return [MetricResult(score=first, usage=answer.usage), *(MetricResult(score=each) for each in others)]
 
 
-async def _judged(
+async def _judge_input(
     services: Services, task: MetricTask, configs: Sequence[MetricConfig], submission: Submission
-) -> _Judged:
+) -> _JudgeInput:
     run = await services.run(task)
     profile = run.profile("evaluator")
     by_criteria = [each for each in configs if judged_by_criteria(services, each, run.options) and task["criteria"]]
     view = await report_view(services, submission, tokens=profile.judged_tokens, beside=profile.chosen_tokens)
     doubtful = (await citations_of(services, task, submission)).doubtful()
     with_passages = [each for each in doubtful if view.numbers.keys() >= {one.id for one in each.passages}]
-    return _Judged(
+    return _JudgeInput(
         submission,
         view,
         by_criteria,
@@ -170,9 +170,11 @@ async def _judged(
     )
 
 
-def _verdicts_prompt(services: Services, options: ResolvedOptions, judged: _Judged, *, theme: str) -> VerdictsPrompt:
-    submission, view = judged.submission, judged.view
-    rubrics = (f"## {each.name}\n\n{services.rubric(each, options.language)}" for each in judged.by_rubric)
+def _verdicts_prompt(
+    services: Services, options: ResolvedOptions, judge_input: _JudgeInput, *, theme: str
+) -> VerdictsPrompt:
+    submission, view = judge_input.submission, judge_input.view
+    rubrics = (f"## {each.name}\n\n{services.rubric(each, options.language)}" for each in judge_input.by_rubric)
     return VerdictsPrompt(
         user_query=theme,
         instructions=options.instructions,
@@ -181,22 +183,22 @@ def _verdicts_prompt(services: Services, options: ResolvedOptions, judged: _Judg
         structured=view.structured,
         invented=view.invented,
         declined=[clean(each, single_line=True) for each in submission.draft.declined],
-        doubtful=shown_citations(judged.doubtful, view.numbers),
-        criteria=numbered_criteria(judged.criteria),
+        doubtful=shown_citations(judge_input.doubtful, view.numbers),
+        criteria=numbered_criteria(judge_input.criteria),
         rubrics="\n\n".join(rubrics),
         **length_of(submission.draft),
         **length_values(options.length),
     )
 
 
-def _scores(judged: _Judged, reply: VerdictsReply, language: Language) -> list[MetricScore]:
+def _scores(judge_input: _JudgeInput, reply: VerdictsReply, language: Language) -> list[MetricScore]:
     """One for each metric; the first has the fixes of what the submission lacks, too."""
-    text = f"{judged.submission.content}\n{judged.view.text}"
+    text = f"{judge_input.submission.content}\n{judge_input.view.text}"
     verdicts = {verdict.metric.strip(): verdict for verdict in reversed(reply.metrics)}
-    scores = [coverage_of(each, judged.criteria, reply.criteria, language) for each in judged.by_criteria]
-    for each in judged.by_rubric:
+    scores = [coverage_of(each, judge_input.criteria, reply.criteria, language) for each in judge_input.by_criteria]
+    for each in judge_input.by_rubric:
         verdict = verdicts.get(each.name)
-        none = each.scored(None, WORDS[language].feedback.no_verdict)
+        none = each.with_score(None, WORDS[language].feedback.no_verdict)
         scores.append(_score(each, verdict, verdict.percent / 100, text, fixes=verdict.fixes) if verdict else none)
     first, *others = scores
     return [first.model_copy(update={"fixes": [*first.fixes, *map(_fix, reply.missing)]}), *others]
@@ -223,10 +225,10 @@ def coverage_of(
     lacking.sort(key=lambda one: -criteria[one[0] - 1].weight * (1 - _SHARES[one[1].verdict]))
     total = sum(criteria[number - 1].weight for number in by_criterion)
     if not total:
-        return config.scored(None, words.no_verdict)
+        return config.with_score(None, words.no_verdict)
     points = sum(criteria[number - 1].weight * _SHARES[each.verdict] for number, each in by_number)
     counts = {name: sum(each.verdict == name for each in by_criterion.values()) for name in _SHARES}
-    return config.scored(
+    return config.with_score(
         min(1.0, points / total),
         words.criteria_met.format(all=len(by_criterion), **counts),
         evidence=[each.evidence for _, each in by_number if each.verdict == "met" and each.evidence.strip()],
@@ -265,13 +267,13 @@ def _score(
 ) -> MetricScore:
     evidence, unfound = evidence_in(reply.evidence, text)
     to_mend = [*map(_fix, fixes)]
-    return config.scored(score, reply.reason, evidence=evidence, dropped=unfound, fixes=to_mend)
+    return config.with_score(score, reply.reason, evidence=evidence, dropped=unfound, fixes=to_mend)
 
 
 def evidence_in(evidence: Sequence[str], content: str) -> tuple[list[str], int]:
     """The quotes that stand in the submission, white space, emphasis and citation marks aside, and how many do not."""
-    body = squeezed(content)
-    quotes = [quote for quote in evidence if (plain := squeezed(quote).strip(_AROUND_QUOTES)) and plain in body]
+    body = bare_text(content)
+    quotes = [quote for quote in evidence if (plain := bare_text(quote).strip(_AROUND_QUOTES)) and plain in body]
     return quotes, len(evidence) - len(quotes)
 
 

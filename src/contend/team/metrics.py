@@ -103,7 +103,7 @@ def metric_tasks(
     Metrics that the run's model judges are asked in one call where it can read whole reports; with the first sample it
     decides on doubtful citations, too.
     """
-    options, configs = run.options, run.options.evaluator.measured
+    options, configs = run.options, run.options.evaluator.all_metrics
     together = [each for each in configs if _goes_together(services, each, options, criteria=bool(criteria))]
     support = [each for each in configs if together and each.name == WITH_CITATIONS]
     alone = [[each] for each in configs if each not in [*together, *support]]
@@ -133,7 +133,7 @@ def _goes_together(services: Services, metric: MetricConfig, options: ResolvedOp
 
 def _configs(task: MetricTask, options: ResolvedOptions) -> list[MetricConfig]:
     names = metric_names(task)
-    return [each for each in options.evaluator.measured if each.name in names]
+    return [each for each in options.evaluator.all_metrics if each.name in names]
 
 
 async def measure(services: Services, task: MetricTask) -> list[MetricResult]:
@@ -161,12 +161,12 @@ async def measure(services: Services, task: MetricTask) -> list[MetricResult]:
     return [await by(services, task, config, submission)]
 
 
-async def unscored(services: Services, task: MetricTask, error: BaseException) -> list[MetricResult]:
+async def results_without_score(services: Services, task: MetricTask, error: BaseException) -> list[MetricResult]:
     """Metrics that failed: no score, never 0. Of citations code's word stands."""
     reason = str(error) if isinstance(error, ContendError) else f"{type(error).__name__}: {error}"
     citations = await _citations_by_verdicts(services, task) if task["together"] else []
     configs = _configs(task, (await services.run(task)).options)
-    by_name = {each.name: MetricResult(score=each.scored(None, reason)) for each in configs}
+    by_name = {each.name: MetricResult(score=each.with_score(None, reason)) for each in configs}
     return list((by_name | {each.score.name: each for each in citations}).values())
 
 
@@ -182,10 +182,12 @@ class MeasuringNodes:
         """The metrics that one call judges, or one by code."""
         return self._update(await measure(self.services, task))
 
-    async def not_scored(self, task: MetricTask, error: NodeError) -> Command[Any]:
+    async def leave_unscored(self, task: MetricTask, error: NodeError) -> Command[Any]:
         """Metrics that fail leave their scores open; the others count."""
         # A failed node's edges are not followed: without this, metrics that all fail would end the graph silently.
-        return Command(update=self._update(await unscored(self.services, task, cause(error))), goto=self.join)
+        return Command(
+            update=self._update(await results_without_score(self.services, task, cause(error))), goto=self.join
+        )
 
     def _update(self, results: Sequence[MetricResult]) -> dict[str, Any]:
         return {self.key: [each.model_dump(mode="json") for each in results]}
@@ -199,7 +201,7 @@ async def _citations_by_verdicts(services: Services, task: MetricTask) -> list[M
 
 
 def _result(config: MetricConfig, score: float | None, reason: str) -> MetricResult:
-    return MetricResult(score=config.scored(score, reason, applies=score is not None))
+    return MetricResult(score=config.with_score(score, reason, applies=score is not None))
 
 
 async def judge_by_function(
@@ -295,11 +297,11 @@ def _median(samples: Sequence[MetricScore], language: Language) -> MetricScore:
 def _overall(metrics: Sequence[MetricScore], language: Language) -> tuple[float | None, list[str]]:
     of_judges = by_judges(metrics)
     # Metrics by code alone are no score: a round would gain by its judges' failure.
-    judges_failed = bool(of_judges) and all(metric.score is None for metric in of_judges)
-    usable = [] if judges_failed else [metric for metric in metrics if metric.score is not None and metric.weight > 0]
+    no_judge = bool(of_judges) and all(metric.score is None for metric in of_judges)
+    usable = [] if no_judge else [metric for metric in metrics if metric.score is not None and metric.weight > 0]
     missing = [metric.name for metric in metrics if metric.score is None and metric.applies]
     words = WORDS[language].feedback
-    line = words.judges_unscored if judges_failed else words.metrics_unscored
+    line = words.judges_unscored if no_judge else words.metrics_unscored
     notes = [line.format(names=", ".join(missing))] if missing else []
     weight = sum(metric.weight for metric in usable)
     if not weight:

@@ -24,7 +24,7 @@ from contend.registry import TeamKind, team_kind
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.state import TeamState
-from contend.text import counted, shown_score
+from contend.text import count_text, shown_score
 
 _ROUNDING = 1e-9
 """0.35 - 0.34 is a little less than 0.01."""
@@ -42,7 +42,7 @@ class NextStep(Record):
 class TeamView(NamedTuple):
     """A TeamState, read once. `round_number` is the round being played, 0 before the first.
 
-    `round_started` None: a process that did not keep it began the round.
+    `started_at` None: a process that did not keep it began the round.
     """
 
     services: Services
@@ -51,7 +51,7 @@ class TeamView(NamedTuple):
     theme: str
     round_number: int
     rounds: list[Round]
-    round_started: datetime | None
+    started_at: datetime | None
 
     @classmethod
     async def of(cls, services: Services, state: TeamState) -> "TeamView":
@@ -120,9 +120,9 @@ class TeamView(NamedTuple):
         return decide(
             rounds,
             self.options,
-            hard_stop=ledger.exhausted(),
-            share_left=ledger.share_left(),
-            time_used=ledger.clock.team_seconds(self.team.team_id),
+            hard_stop=ledger.exhausted_limit(),
+            remaining_share=ledger.remaining_share(),
+            active_seconds=ledger.clock.team_seconds(self.team.team_id),
             max_rounds=self.kind.max_rounds,
         )
 
@@ -148,12 +148,12 @@ class TeamView(NamedTuple):
             },
         )
         await self.services.record.save_submission(row)
-        self.run.board.submitted(**self.key)
+        self.run.board.add_submission(**self.key)
         self.services.tell(RoundSubmitted(**self.key, characters=len(submission.content), document=document))
 
-    async def record_evaluation(self, result: EvaluationResult, done: Round) -> None:
+    async def record_evaluation(self, result: EvaluationResult, new_round: Round) -> None:
         # First, because it waits for nobody: it is committed with the evaluation.
-        await self.services.record.save_usage(**self.key, calls=done.calls)
+        await self.services.record.save_usage(**self.key, calls=new_round.calls)
         row = EvaluationRow(
             **self.key,
             team_name=self.team.name,
@@ -162,14 +162,14 @@ class TeamView(NamedTuple):
             details={"metrics": [metric.model_dump(mode="json") for metric in result.metrics]},
         )
         await self.services.record.save_evaluation(row)
-        self.run.board.scored(**self.key, score=result.overall)
+        self.run.board.add_score(**self.key, score=result.overall)
         event = RoundScored(
             **self.key,
             score=result.overall,
             metrics=result.metrics,
-            usage=done.usage,
+            usage=new_round.usage,
             leaderboard=self.run.board.leaderboard(self.run.execution_id),
-            feedback=done.feedback,
+            feedback=new_round.feedback,
         )
         self.services.tell(event)
 
@@ -180,7 +180,7 @@ class TeamView(NamedTuple):
             **why,
             decision="stop" if decision.step == "stop" else "continue",
             confidence=decision.confidence,
-            started_at=self.round_started,
+            started_at=self.started_at,
             active_seconds=seconds,
         )
         await self.services.record.save_round_status(row)
@@ -207,19 +207,19 @@ def decide(  # noqa: PLR0911 - one return for each reason, in the order that hol
     options: ResolvedOptions,
     *,
     hard_stop: ExitReason | None = None,
-    share_left: float = 1.0,
-    time_used: float = 0.0,
+    remaining_share: float = 1.0,
+    active_seconds: float = 0.0,
     max_rounds: int | None = None,
 ) -> NextStep:
     """Hard stops, then the rounds that must be played, then the stops without a call; else the judge is asked.
 
-    `hard_stop`: the hard budget that is used up; `share_left`: 0.0 to 1.0 of the budgets; `time_used`: active seconds;
+    `hard_stop`: the hard budget that is used up; `remaining_share`: 0.0 to 1.0 of the budgets;
     `max_rounds`: what this kind of team plays at most.
     """
     count, judgment = len(rounds), options.judgment
     if hard_stop is not None:
         return _stop(hard_stop, f"{hard_stop} reached after round {count}")
-    if time_used >= options.timeout_per_team_seconds:
+    if active_seconds >= options.timeout_per_team_seconds:
         return _stop("deadline", f"the team's {options.timeout_per_team_seconds} active seconds are used")
     if max_rounds is not None and count >= max_rounds:
         return _stop("one_round", "quotes are found in one round")
@@ -231,9 +231,9 @@ def decide(  # noqa: PLR0911 - one return for each reason, in the order that hol
     if judgment.target_score is not None and best is not None and best >= judgment.target_score:
         return _stop("target_score", f"{shown_score(best)} reaches the target")
     if on_plateau(rounds, min_improvement=judgment.min_improvement, patience=judgment.patience):
-        return _stop("plateau", f"no gain in the last {counted(judgment.patience, 'rounds')}")
-    if share_left < judgment.budget_reserve:
-        return _stop("budget_reserve", f"{share_left:.0%} of a budget is left, which is kept back")
+        return _stop("plateau", f"no gain in the last {count_text(judgment.patience, 'rounds')}")
+    if remaining_share < judgment.budget_reserve:
+        return _stop("budget_reserve", f"{remaining_share:.0%} of a budget is left, which is kept back")
     return NextStep(step="ask_judge", reasoning="the round judge decides")
 
 

@@ -37,7 +37,7 @@ from contend.research.evidence import numbers_of
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.state import MetricTask
-from contend.text import WORDS, estimate_tokens, shorten, squeezed
+from contend.text import WORDS, bare_text, estimate_tokens, shorten
 
 NEAR_COUNTS = 0.5
 """What a sentence counts that code finds near and that no model was asked about: of such ones in
@@ -90,7 +90,7 @@ class Citations(NamedTuple):
     """Each sentence that names passages once, with its weakest citation, and how many others no passage says."""
 
     claims: list[CheckedClaim]
-    unfounded: int
+    without_source: int
 
     def doubtful(self) -> list[CheckedClaim]:
         """Those that only a model can decide on, and on which none has."""
@@ -124,9 +124,9 @@ def support_of(
     config: MetricConfig, citations: Citations, language: Language, usage: CallUsage | None = None
 ) -> MetricResult:
     """As `citation_support`, of claims that were citations_of."""
-    words, claims, without_source = WORDS[language].feedback, citations.claims, citations.unfounded
+    words, claims, without_source = WORDS[language].feedback, citations.claims, citations.without_source
     if not claims:
-        return MetricResult(score=config.scored(None, words.no_passage_cited, applies=False))
+        return MetricResult(score=config.with_score(None, words.no_passage_cited, applies=False))
     bad = sorted((each for each in claims if not each.value), key=lambda each: each.check.support)
     good = sum(each.value == 1 for each in claims)
     near = len(claims) - good - len(bad)
@@ -137,7 +137,7 @@ def support_of(
     total = sum(each.value for each in claims)
     partly = {each.text: each.verdict.lacking for each in claims if each.verdict and each.verdict.verdict == "partly"}
     share, evidence = total / (len(claims) + without_source), [each.text for each in bad]
-    return MetricResult(score=config.scored(share, reason, evidence=evidence, partly=partly), usage=usage)
+    return MetricResult(score=config.with_score(share, reason, evidence=evidence, partly=partly), usage=usage)
 
 
 async def citations_of(services: Services, task: MetricTask, submission: Submission) -> Citations:
@@ -172,9 +172,9 @@ async def _check_citations(services: Services, submission: Submission) -> Citati
     ]
     weakest: dict[str, CheckedClaim] = {}
     for claim in await _check_all(citing, texts):
-        key = squeezed(claim.text)
+        key = bare_text(claim.text)
         weakest[key] = min(claim, weakest.get(key, claim), key=lambda each: each.check.support)
-    without_source = {squeezed(each.text) for each in await _check_all(bare, ()) if each.check.level == "unsupported"}
+    without_source = {bare_text(each.text) for each in await _check_all(bare, ()) if each.check.level == "unsupported"}
     return Citations(list(weakest.values()), len(without_source - weakest.keys()))
 
 

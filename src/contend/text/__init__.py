@@ -18,7 +18,7 @@ from contend.text.characters import (
     estimate_tokens,
     file_name,
     host_of,
-    normalized,
+    normalize,
     shared_content,
     shorten,
     shown_address,
@@ -28,13 +28,13 @@ from contend.text.characters import (
 from contend.text.en import Headings, Words
 from contend.text.sentences import (
     SENTENCE_STOPS,
+    bare_text,
     compact_tables,
     is_pair,
     one_line,
     split_blocks,
     split_code,
     split_sentences,
-    squeezed,
     table_row,
     without_anchor,
     without_code,
@@ -44,18 +44,18 @@ from contend.text.sentences import (
 )
 
 __all__ = [
-    "ADDRESS", "SENTENCE_STOPS", "WORDS", "Headings", "Words", "address_key", "addresses", "canonical_url", "clean",
-    "compact_tables", "counted", "detect_language", "estimate_tokens", "file_name", "host_of", "is_pair", "normalized",
-    "one_line", "shared_content", "shorten", "shown_address", "shown_score", "split_blocks", "split_code",
-    "split_sentences", "squeezed", "table_row", "terms", "without_anchor", "without_code", "without_item_mark",
-    "without_marks", "without_sentences", "without_tail",
+    "ADDRESS", "SENTENCE_STOPS", "WORDS", "Headings", "Words", "address_key", "addresses", "bare_text",
+    "canonical_url", "clean", "compact_tables", "count_text", "detect_language", "estimate_tokens", "file_name",
+    "host_of", "is_pair", "normalize", "one_line", "shared_content", "shorten", "shown_address", "shown_score",
+    "split_blocks", "split_code", "split_sentences", "table_row", "terms", "without_anchor", "without_code",
+    "without_item_mark", "without_marks", "without_sentences", "without_tail",
 ]  # fmt: skip
 
 
 WORDS: Mapping[Literal["en", "ja"], Words] = MappingProxyType({"en": Words(), "ja": ja.WORDS})
 
 
-def counted(number: int, thing: str, language: Literal["en", "ja"] = "en", **values: object) -> str:
+def count_text(number: int, thing: str, language: Literal["en", "ja"] = "en", **values: object) -> str:
     """The number with what is counted, one of `Words.counts`: `1 source`, `7 sources`."""
     one, several = WORDS[language].counts[thing]
     return (one if number == 1 else several).format(count=f"{number:,}", **values)

@@ -35,7 +35,7 @@ def clean(text: str, *, single_line: bool = False) -> str:
         visible = text
     else:
         bare = _TERMINAL_COMMAND.sub("", text) if "\x1b" in text else text
-        visible = normalized(_INVISIBLE.sub("", _LINE_END.sub("\n", bare)), "NFC")
+        visible = normalize(_INVISIBLE.sub("", _LINE_END.sub("\n", bare)), "NFC")
     return " ".join(visible.split()) if single_line else visible
 
 
@@ -43,7 +43,7 @@ _MOST_MARKS = 30
 """Combining marks in a row, as in Unicode's stream-safe text format (UAX #15): no script writes as many."""
 
 
-def normalized(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFKC") -> str:
+def normalize(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFKC") -> str:
     """The text in a normal form, in time linear in its length: without the marks above 30 in a row.
 
     Sorting a long run of marks takes `unicodedata` the square of its length, while no other thread can work.
@@ -204,7 +204,7 @@ def terms(text: str) -> list[str]:
 def _terms(text: str) -> tuple[str, ...]:
     """Kept for the same reason as sentences are."""
     in_order: list[str] = []
-    for part in _TERM_PARTS.finditer(normalized(text).lower()):
+    for part in _TERM_PARTS.finditer(normalize(text).lower()):
         in_order += _japanese_terms(part[0]) if part["japanese"] else _word_terms(part[0])
     return tuple(in_order)
 
@@ -225,7 +225,7 @@ def _japanese_terms(run: str) -> list[str]:
 @lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
     """A light stemmer: plurals, -ing and -ed, accents and a final e are taken off."""
-    plain = "".join(letter for letter in normalized(word, "NFD") if not unicodedata.combining(letter))
+    plain = "".join(letter for letter in normalize(word, "NFD") if not unicodedata.combining(letter))
     singular = _without_plural(plain)
     stem = _without_tense(singular)
     return stem[:-1] if stem.endswith("e") and len(stem) > _SHORTEST_STEM else stem

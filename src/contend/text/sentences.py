@@ -48,7 +48,7 @@ _SENTENCE_END = re.compile(
     """,
     re.VERBOSE,
 )
-_ENCLOSED = re.compile(r"[(（][^()（）]{0,300}[)）]|「[^「」]{0,300}」|『[^『』]{0,300}』|“[^“”]{0,300}”")
+_BRACKETS = re.compile(r"[(（][^()（）]{0,300}[)）]|「[^「」]{0,300}」|『[^『』]{0,300}』|“[^“”]{0,300}”")
 _GOES_ON = re.compile("[とっなはがをにのでもかや、，]")
 _NEXT_CHARACTER = re.compile(r"\s*(\S)")
 _LAST_WORD = re.compile(r"(?:[^\W\d_]\.){0,20}[^\W\d_]{1,40}\.\Z")
@@ -133,7 +133,7 @@ def _sentences_of(block: str) -> Iterator[str]:
 
 def _sentence_ends(block: str) -> Iterator[int]:
     """Where sentences end, but not within brackets or quotation marks: half a quotation is a broken sentence."""
-    spans = _ENCLOSED.finditer(block)
+    spans = _BRACKETS.finditer(block)
     span = next(spans, None)
     start = _ITEM_MARK.match(block)
     for end in _SENTENCE_END.finditer(block, start.end() if start else 0):
@@ -168,21 +168,21 @@ def without_sentences(text: str, unwanted: Callable[[str], bool]) -> str:
     return text if len(others) == len(sentences) else ("" if detect_language(text) == "ja" else " ").join(others)
 
 
-_CITED = re.compile(r"\s?\[P?\d{1,3}\]")
-_CITED_RANGE = re.compile(r"\s?\[\d{1,3}–\d{1,3}\]")
+_CITATION = re.compile(r"\s?\[P?\d{1,3}\]")
+_CITATION_RANGE = re.compile(r"\s?\[\d{1,3}–\d{1,3}\]")
 _LINK_TARGET = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
 _ANCHOR = re.compile(r"(?<!\s)\s*\{:?\s?[#.][^{}]*\}\s*\Z")
-_LISTED = re.compile(r"(?:[-*+•‣・]\s+|\d{1,3}[.)]\s+|>\s*)+|・")
+_ITEM_MARKS = re.compile(r"(?:[-*+•‣・]\s+|\d{1,3}[.)]\s+|>\s*)+|・")
 
 
 def without_marks(sentence: str) -> str:
     """The sentence without citation marks such as `[1]`."""
-    return _CITED.sub("", sentence)
+    return _CITATION.sub("", sentence)
 
 
 def without_item_mark(sentence: str) -> str:
     """The sentence without the mark of its list item."""
-    mark = _LISTED.match(sentence)
+    mark = _ITEM_MARKS.match(sentence)
     return sentence[mark.end() :] if mark else sentence
 
 
@@ -191,9 +191,9 @@ def without_anchor(heading: str) -> str:
     return _ANCHOR.sub("", heading)
 
 
-def squeezed(text: str) -> str:
+def bare_text(text: str) -> str:
     """What two renderings of one sentence share: no white space, emphasis, link targets or citation marks."""
-    return re.sub(r"[\s*_`]", "", _CITED_RANGE.sub("", without_marks(_LINK_TARGET.sub(r"\1", text)))).casefold()
+    return re.sub(r"[\s*_`]", "", _CITATION_RANGE.sub("", without_marks(_LINK_TARGET.sub(r"\1", text)))).casefold()
 
 
 _NAME_GAP, _CELL_GAP, _ROW = "; ", " | ", "- "
@@ -242,7 +242,7 @@ def _cells(row: str, names: Sequence[str]) -> list[str]:
     """The row's values, "" for a column that it does not name; none at all where it is no row of these columns."""
     rest, cells = f"{_NAME_GAP}{row}", [""] * len(names)
     for column in range(len(names) - 1, -1, -1):
-        before, found, value = rest.rpartition(f"{_NAME_GAP}{names[column]}: ")
-        if found:
+        before, separator, value = rest.rpartition(f"{_NAME_GAP}{names[column]}: ")
+        if separator:
             rest, cells[column] = before, value
     return cells if not rest and len(names) >= _LEAST_COLUMNS else []

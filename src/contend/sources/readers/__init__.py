@@ -49,7 +49,7 @@ def _read_markdown(content: bytes, path: Path) -> Document:
     text = clean(decode(content))
     front = _FRONT_MATTER.match(text)
     body = text[front.end() :] if front else text
-    values = {name: _unquoted(value.strip()) for name, value in _FRONT_VALUE.findall(front[0])} if front else {}
+    values = {name: _without_quotes(value.strip()) for name, value in _FRONT_VALUE.findall(front[0])} if front else {}
     title = _first_heading(body) or values.get("title") or _first_line(body, path)
     return Document(title, body, published=day_of(values.get("date", "")))
 
@@ -88,9 +88,9 @@ _FRONT_MATTER = re.compile(
 _FRONT_VALUE = re.compile(r"^(title|date)[ \t]*[:=][ \t]*(\S.*)$", re.MULTILINE)
 
 
-def _unquoted(title: str) -> str:
-    begun = title[1:] if len(title) > 1 and title[0] in "\"'" else title
-    return begun[:-1] if len(begun) > 1 and begun[-1] in "\"'" else begun
+def _without_quotes(title: str) -> str:
+    rest = title[1:] if len(title) > 1 and title[0] in "\"'" else title
+    return rest[:-1] if len(rest) > 1 and rest[-1] in "\"'" else rest
 
 
 def _first_line(text: str, path: Path) -> str:

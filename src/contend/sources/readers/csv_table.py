@@ -30,7 +30,7 @@ def read_csv(content: bytes, path: Path, *, most_rows: int = MOST_ROWS) -> Docum
     text = clean(decode(content))
     hint = _EXCEL_HINT.match(text)
     delimiter, text = (hint[1], text[hint.end() :]) if hint else (_delimiter(text), text)
-    rows, note = _bounded(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), most_rows)
+    rows, note = _first_rows(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), most_rows)
     tables = [_table(block) for block in _tables([one_line(cell) for cell in row] for row in rows)]
     lines = [line for above, table in tables for line in (*map(as_prose, above), *table)]
     above = tables[0][0][0].lstrip("# ") if tables and tables[0][0] else ""
@@ -48,13 +48,13 @@ def _delimiter(text: str) -> str:
 
 
 def _evenness(sample: str, delimiter: str) -> tuple[float, int]:
-    rows, _ = _bounded(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter), _SAMPLE_ROWS)
+    rows, _ = _first_rows(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter), _SAMPLE_ROWS)
     widths = Counter(len(row) for row in rows if any(row))
     width, count = max(widths.items(), key=lambda each: (each[0] > 1, each[1]), default=(0, 0))
     return (count / widths.total(), width) if width > 1 else (0.0, width)
 
 
-def _bounded(reader: Iterator[list[str]], most: int) -> tuple[list[list[str]], str]:
+def _first_rows(reader: Iterator[list[str]], most: int) -> tuple[list[list[str]], str]:
     """At most so many rows, and what is said of those left unread."""
     rows: list[list[str]] = []
     try:
@@ -71,11 +71,11 @@ def _tables(rows: Iterable[list[str]]) -> list[list[list[str]]]:
     A row without a figure may also be one of the table above, such as `Yard; ; open`, where it cannot hold names.
     """
     tables: list[list[list[str]]] = []
-    for filled, group in groupby(rows, key=any):
+    for has_text, group in groupby(rows, key=any):
         block = list(group)
-        if filled and tables and (not _begins_table(block, tables[-1]) or not any(map(_is_wide, tables[-1]))):
+        if has_text and tables and (not _begins_table(block, tables[-1]) or not any(map(_is_wide, tables[-1]))):
             tables[-1] += block
-        elif filled:
+        elif has_text:
             tables.append(block)
     return tables
 
@@ -106,13 +106,13 @@ def _start(rows: Sequence[list[str]]) -> int:
 
     A remark may hold a comma, and so have several cells, and spreadsheets save it as wide as the table.
     """
-    filled = Counter(map(_filled, rows)).most_common(1)[0][0]
+    usual_count = Counter(map(_cell_count, rows)).most_common(1)[0][0]
     starts = [place for place, row in enumerate(rows) if _is_wide(row)] or [*range(len(rows))]
     names = (
         place
         for place in starts
         if not rows[place][0].startswith("# ")
-        and (_filled(rows[place][1:]) >= filled - 1 or _on_two_rows(rows[place:]))
+        and (_cell_count(rows[place][1:]) >= usual_count - 1 or _on_two_rows(rows[place:]))
     )
     place = next(names, starts[0])
     return starts[0] if any(map(_is_figure, rows[place])) else place
@@ -152,10 +152,10 @@ def _names_of_both(upper: Sequence[str], lower: Sequence[str]) -> list[str]:
 
 
 def _is_wide(row: Sequence[str]) -> bool:
-    return _filled(row) > 1
+    return _cell_count(row) > 1
 
 
-def _filled(row: Sequence[str]) -> int:
+def _cell_count(row: Sequence[str]) -> int:
     return sum(map(bool, row))
 
 

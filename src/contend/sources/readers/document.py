@@ -65,7 +65,7 @@ with signs or accents are read right and 99.8% of 10,252 in Shift JIS and EUC-JP
 on which it was not chosen, 74%. charset-normalizer reads 50% and 62% of 1,500 lines of each kind right, and 92% and 91%
 where it has only these encodings to choose from.
 """
-_DECLARED = re.compile(
+_DECLARED_ENCODING = re.compile(
     r"windows-125[0-8]|iso-8859-\d{1,2}|koi8-[ru]|gb(2312|k|18030)|big5(-?hkscs)?|euc-kr|ks_c_5601-1987", re.IGNORECASE
 )
 """Encodings that the bytes alone do not tell; a page's word may name any codec that Python has."""
@@ -73,10 +73,10 @@ _WIDER = {"gb2312": "gb18030", "gbk": "gb18030", "iso-8859-1": "cp1252"}
 """What pages declared so are in fact written in."""
 
 
-def decode(content: bytes, *, declared: str = "") -> str:
+def decode(content: bytes, *, declared_encoding: str = "") -> str:
     """The text of bytes in UTF-8, UTF-16 with its mark, Shift JIS, EUC-JP, ISO-2022-JP or Windows-1252.
 
-    It is told from the bytes alone. What they are `declared` to be counts where the bytes are none of these for sure:
+    It is told from the bytes alone. The `declared_encoding` counts where the bytes are none of these for sure:
     declarations are often wrong.
 
     Raises:
@@ -84,25 +84,25 @@ def decode(content: bytes, *, declared: str = "") -> str:
     """
     for mark, encoding in _MARKS.items():
         if content.startswith(mark):
-            return _required(content, encoding)
+            return _decode_strictly(content, encoding)
     if b"\x00" in content:
         raise Unreadable("binary, or text in UTF-16 without its mark: save it as UTF-8")
     if b"\x1b$" in content:
-        return _required(content, "iso2022_jp")
-    text = _decoded(content, "utf-8")
-    return _guessed(content, declared) if text is None else text
+        return _decode_strictly(content, "iso2022_jp")
+    text = _decode(content, "utf-8")
+    return _guess(content, declared_encoding) if text is None else text
 
 
-def _guessed(content: bytes, declared: str) -> str:
-    readings = [text for text in (_decoded(content, "cp932"), _decoded(content, "euc_jp")) if text is not None]
+def _guess(content: bytes, declared_encoding: str) -> str:
+    readings = [text for text in (_decode(content, "cp932"), _decode(content, "euc_jp")) if text is not None]
     japanese = max(readings, key=_kana, default=None)
-    is_codec = _DECLARED.fullmatch(declared) is not None
-    by_word = _decoded(content, _WIDER.get(declared.lower(), declared)) if is_codec else None
+    is_codec = _DECLARED_ENCODING.fullmatch(declared_encoding) is not None
+    by_word = _decode(content, _WIDER.get(declared_encoding.lower(), declared_encoding)) if is_codec else None
     if japanese is not None and (_is_japanese(japanese) if by_word is None else _kana(japanese) > 0):
         return japanese
     if by_word is not None:
         return by_word
-    western = _decoded(content, "cp1252")
+    western = _decode(content, "cp1252")
     marks = 0 if western is None else len(_WESTERN_MARKS.findall(western))
     if western is not None and (japanese is not None or marks <= _MOST_WESTERN_MARKS * len(western)):
         return western
@@ -122,14 +122,14 @@ def _kana(text: str) -> int:
     return len(_HIRAGANA.findall(text)) - len(_HALF_WIDTH_KANA.findall(text))
 
 
-def _required(content: bytes, encoding: str) -> str:
-    text = _decoded(content, encoding)
+def _decode_strictly(content: bytes, encoding: str) -> str:
+    text = _decode(content, encoding)
     if text is None or "\x00" in text:
         raise Unreadable(f"broken or binary: it looks like {encoding} and is not")
     return text
 
 
-def _decoded(content: bytes, encoding: str) -> str | None:
+def _decode(content: bytes, encoding: str) -> str | None:
     try:
         return content.decode(encoding)
     except (UnicodeDecodeError, LookupError):
@@ -166,7 +166,7 @@ _MONTHS = {
 }
 _MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
 _WEEKDAY = rf"(?:(?:{'|'.join([*calendar.day_name, *calendar.day_abbr])})\.?,? )?"
-_WRITTEN = re.compile(
+_WRITTEN_DAY = re.compile(
     r"(?<!\d)(?:"
     r"(?P<iso>\d{4}([-/])\d{1,2}\2\d{1,2})(?!\d)"
     rf"|{_WEEKDAY}(?P<day>\d{{1,2}}){en.ORDINAL} {_MONTH} (?P<year>\d{{4}})(?!\d)"
@@ -200,9 +200,9 @@ def day_in_head(text: str) -> str | None:
     prose = takewhile(lambda line: not line.startswith("|"), filter(None, map(without_page, lines)))
     head = list(islice(prose, _HEAD_LINES))
     under = 1 if head and head[0][-1] not in SENTENCE_STOPS else 0
-    dates = [match for line in head[under:] for match in _WRITTEN.finditer(line) if _is_apart(match)]
+    dates = [match for line in head[under:] for match in _WRITTEN_DAY.finditer(line) if _is_apart(match)]
     in_title = [
-        match for line in head[:under] for match in _WRITTEN.finditer(line) if not _GOES_ON.match(line, match.end())
+        match for line in head[:under] for match in _WRITTEN_DAY.finditer(line) if not _GOES_ON.match(line, match.end())
     ]
     return next((day for match in [*dates, *in_title] if (day := _valid(_iso(match)))), None)
 
@@ -217,8 +217,8 @@ def _iso(match: re.Match[str]) -> str:
         return "-".join(part.zfill(2) for part in re.split("[-/]", match["iso"]))
     year = match["year"] or match["year2"] or match["year3"].replace("元", "1")
     month = match["month3"] or _MONTHS[(match["month"] or match["month2"]).lower()]
-    begun = ja.ERAS.get(match["era"] or "", 0)
-    return f"{begun + int(year):04}-{int(month):02}-{int(match['day'] or match['day2'] or match['day3']):02}"
+    era_start = ja.ERAS.get(match["era"] or "", 0)
+    return f"{era_start + int(year):04}-{int(month):02}-{int(match['day'] or match['day2'] or match['day3']):02}"
 
 
 def _valid(day: str) -> str | None:

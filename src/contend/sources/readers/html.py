@@ -11,7 +11,9 @@ from lxml.etree import HTMLParser
 from contend.checks.injection import hidden_text
 from contend.sources.readers.document import Document, day_of, decode
 
-_UNSEEN = frozenset({"script", "style", "noscript", "template", "svg", "math", "iframe", "object", "select", "button"})
+_UNSEEN_TAGS = frozenset(
+    {"script", "style", "noscript", "template", "svg", "math", "iframe", "object", "select", "button"}
+)
 _AROUND = frozenset({"nav", "aside", "footer"})
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _BLOCKS = frozenset(
@@ -50,8 +52,8 @@ def html_to_markdown(html: str) -> Document:
 
     Its title is what `<title>` says, "" without one, its day what a `meta` element tells.
     """
-    page = _read(html, _UNSEEN | _AROUND).page()
-    return page if page.text else _read(html, _UNSEEN).page()
+    page = _read(html, _UNSEEN_TAGS | _AROUND).page()
+    return page if page.text else _read(html, _UNSEEN_TAGS).page()
 
 
 _CODE_OR_MARK = re.compile(r"(?<!`)(`+)(?!`).{1,2000}?(?<!`)\1(?!`)|\\#+[ ]?|\\([*_`~\[\]<>+.)-])|\*+|~~", re.DOTALL)
@@ -71,14 +73,14 @@ def read_web_page(body: bytes, charset: str) -> str:
         Unreadable: it is not text.
     """
     meta = _META_CHARSET.search(body[:_HEAD])
-    html = decode(body, declared=charset or (meta[1].decode() if meta else ""))
-    if text := _extracted(html):
+    html = decode(body, declared_encoding=charset or (meta[1].decode() if meta else ""))
+    if text := _extract(html):
         plain = _CODE_OR_MARK.sub(lambda match: match[0] if match[1] else match[2] or "", text)
-        return "\n\n".join([plain, *_read(html, _UNSEEN | _AROUND).hidden])
+        return "\n\n".join([plain, *_read(html, _UNSEEN_TAGS | _AROUND).hidden_texts])
     return html_to_markdown(html).text
 
 
-def _extracted(html: str) -> str | None:
+def _extract(html: str) -> str | None:
     """By trafilatura; a page of over 20,000 tags takes it seconds."""
     if html.count("<") > _MOST_TAGS:
         return None
@@ -104,7 +106,7 @@ class _PageReader:
         self.title: list[str] = []
         self.meta: dict[str, str] = {}
         self.blocks: list[str] = []
-        self.hidden: list[str] = []
+        self.hidden_texts: list[str] = []
         self._skip = skip
         self._skip_depth = 0
         self._hidden_depth = 0
@@ -112,13 +114,13 @@ class _PageReader:
         self._in_code = False
         self._words: list[str] = []
         self._mark = ""
-        self._unseen: list[str] = []
+        self._unseen_texts: list[str] = []
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         if self._hidden_depth or _is_hidden(attributes):
             self._hidden_depth += 1
         if alt := attributes.get("alt"):
-            self._unseen.append(alt)
+            self._unseen_texts.append(alt)
         if tag == "meta":
             name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop") or ""
             self.meta.setdefault(name.lower(), attributes.get("content", ""))
@@ -150,11 +152,11 @@ class _PageReader:
         if self._in_title:
             self.title.append(text)
         elif not self._skip_depth:
-            (self._unseen if self._hidden_depth else self._words).append(text)
+            (self._unseen_texts if self._hidden_depth else self._words).append(text)
 
     def comment(self, text: str) -> None:
         if "<!--" not in text:  # else it never closed, and the rest of the page is in it
-            self._unseen.append(text)
+            self._unseen_texts.append(text)
 
     def close(self) -> None:
         self._end_block()
@@ -168,10 +170,10 @@ class _PageReader:
         self._words.clear()
         if text.strip():
             self._add(text)
-        if not self._hidden_depth and any(self._unseen):
-            texts = hidden_text(" ".join(self._unseen))
-            self._unseen.clear()
-            self.hidden += texts
+        if not self._hidden_depth and any(self._unseen_texts):
+            texts = hidden_text(" ".join(self._unseen_texts))
+            self._unseen_texts.clear()
+            self.hidden_texts += texts
             self.blocks += texts
 
     def _add(self, text: str) -> None:

@@ -15,7 +15,7 @@ from pypdfium2 import PdfDocument, PdfiumError, PdfTextPage
 from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDFText_GetUnicode
 
 from contend.sources.readers.document import Document, Unreadable, as_prose, day_of_pdf, page_heading
-from contend.text import clean, normalized, shorten, split_sentences
+from contend.text import clean, normalize, shorten, split_sentences
 
 MOST_PAGES = 1_000
 MOST_SECONDS = 60.0
@@ -135,7 +135,7 @@ _MOST_NUMBERS = 4
 _RUNNING = 3
 """A line at the edge of this many pages, but for its page number, is a running head or foot."""
 
-_STOPPED = re.compile(r"[.!?。．！？:：][\"'”’»)\]」』）]*\Z")
+_SENTENCE_END = re.compile(r"[.!?。．！？:：][\"'”’»)\]」』）]*\Z")
 _SHORT = 0.6
 _FULL = 0.9
 _BROKEN_WORD = re.compile(r"(?<![^\W_])([^\W_]+)[-\u2010\u00ad]\n([^\W_]+)")
@@ -156,7 +156,7 @@ def pages_to_markdown(texts: Sequence[str]) -> str:
 
 def _lines(text: str) -> list[str]:
     plain_breaks = clean(_STRAY_RETURN.sub("", _LINE_HYPHEN.sub("-\n", text)))
-    plain = _LOOK_ALIKES.sub(lambda match: normalized(match[0]), plain_breaks)
+    plain = _LOOK_ALIKES.sub(lambda match: normalize(match[0]), plain_breaks)
     return [line for each in plain.split("\n") if (line := as_prose(each).strip())]
 
 
@@ -208,7 +208,7 @@ def _paragraphs(lines: list[str]) -> Iterator[str]:
 
 
 def _ends_early(line: str, after: str, wide: int) -> bool:
-    if _STOPPED.search(line):
+    if _SENTENCE_END.search(line):
         return _width(line) < _FULL * wide
     return _width(line) < _SHORT * wide and not after[0].islower() and line[-1] not in ",、-"
 
@@ -228,7 +228,7 @@ def _finish(page: list[str], after: list[str]) -> None:
         return
     lines = "\n".join(page).split("\n")
     full = _width(lines[-1]) >= _SHORT * _full_width(lines)
-    if _STOPPED.search(lines[-1]) or not (full or after[0][0].islower()):
+    if _SENTENCE_END.search(lines[-1]) or not (full or after[0][0].islower()):
         return
     end = _sentence_end(after[0])
     page[-1] += "\n" + after[0][:end]

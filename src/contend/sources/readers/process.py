@@ -62,11 +62,11 @@ def read_apart(
     request |= {"most_seconds": 0.8 * most_seconds, "most_pages": most_pages}
     child = _places.get()
     try:
-        waited = child is not None and child.runs
-        child = child if child and waited else _Child()
+        is_reused = child is not None and child.runs
+        child = child if child and is_reused else _Child()
         began = time.monotonic()
         answer = child.answer(request, content, most_seconds)
-        if answer is None and waited and time.monotonic() - began < most_seconds:
+        if answer is None and is_reused and time.monotonic() - began < most_seconds:
             child = _Child()  # the one that waited may have ended just then
             answer = child.answer(request, content, most_seconds)
     finally:

@@ -34,19 +34,19 @@ _DAMAGE = (
 """How damage shows beside python-docx's own errors: in the archive (RuntimeError: an entry is encrypted), in the XML
 (lxml's error is a SyntaxError), and as parts and elements that are taken to be there."""
 
-_LOCKED = b"\xd0\xcf\x11\xe0"
+_OLE_MARK = b"\xd0\xcf\x11\xe0"
 _HEADING = re.compile(r"(?:heading (?P<level>[1-9])|title)\Z", re.IGNORECASE)
 _ITEM = "- "
 _MOST_ANCESTORS = 10
-_UNNAMED = "Word Document"
+_DEFAULT_TITLE = "Word Document"
 """What python-docx calls a file that has no properties."""
 
 _LIBRARY = "python-docx"
-_MODEL_SAVED = datetime(2013, 12, 23, 23, 15, tzinfo=UTC)
+_TEMPLATE_TIME = datetime(2013, 12, 23, 23, 15, tzinfo=UTC)
 """When the model was saved of which python-docx makes every new file."""
 
 _MOST_COLUMNS = 100
-_SAID = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 
 
 def read_docx(content: bytes, path: Path, *, most_blocks: int = MOST_BLOCKS) -> Document:
@@ -55,7 +55,7 @@ def read_docx(content: bytes, path: Path, *, most_blocks: int = MOST_BLOCKS) -> 
     Raises:
         Unreadable: it is broken, locked by a password or an older kind of Word file, or unpacks to over 100 MB.
     """
-    if content.startswith(_LOCKED):
+    if content.startswith(_OLE_MARK):
         raise Unreadable("locked by a password, or an older kind of Word file: save it as .docx without a password")
     try:
         _check_size(content)
@@ -75,7 +75,7 @@ def _read(content: bytes, path: Path, most_blocks: int) -> Document:
     document = docx.Document(io.BytesIO(content))
     blocks = list(islice(_blocks(document), most_blocks + 1))
     title = next((block[2:] for block in blocks if block.startswith("# ")), "")
-    in_properties = document.core_properties.title.replace(_UNNAMED, "")
+    in_properties = document.core_properties.title.replace(_DEFAULT_TITLE, "")
     first = next((block.lstrip("# ") for block in blocks if block.startswith("#")), "")
     note = f"only the first {most_blocks:,} paragraphs and table rows are read" if len(blocks) > most_blocks else ""
     text = clean("\n\n".join(blocks[:most_blocks]))
@@ -86,8 +86,8 @@ def _day(document: WordDocument) -> str | None:
     """When it was last saved, else begun; nothing where the file has no properties, or those of a library's model."""
     properties = document.core_properties
     day = properties.modified or properties.created
-    named_by_library = properties.title == _UNNAMED and properties.last_modified_by == _LIBRARY
-    return day.date().isoformat() if day and day != _MODEL_SAVED and not named_by_library else None
+    named_by_library = properties.title == _DEFAULT_TITLE and properties.last_modified_by == _LIBRARY
+    return day.date().isoformat() if day and day != _TEMPLATE_TIME and not named_by_library else None
 
 
 def _blocks(document: WordDocument) -> Iterator[str]:
@@ -129,7 +129,7 @@ def _paragraph(element: CT_P, marks: dict[str, str]) -> Iterator[str]:
 def _text(paragraph: CT_P) -> str:
     """What the paragraph shows: no deleted text, no readings above characters, no text of a box anchored in it."""
     return "".join(
-        node.text or "" if (name := node.tag.rpartition("}")[2]) == "t" else _SAID.get(name, "")
+        node.text or "" if (name := node.tag.rpartition("}")[2]) == "t" else _CHARACTERS.get(name, "")
         for node in paragraph.xpath(".//w:r[not(ancestor::w:rt)]/*")
         if next(node.iterancestors(paragraph.tag)) is paragraph
     )
