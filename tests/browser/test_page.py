@@ -90,26 +90,6 @@ def test_a_range_of_citations_opens_what_each_of_its_sources_says(page: Page, en
     expect(evidence.locator("blockquote")).to_have_count(3)
 
 
-def test_where_the_writer_says_that_readers_want_names_a_citation_shows_its_file_and_opens_what_it_says(
-    page: Page, endpoint: Vendors
-) -> None:
-    def with_names(reply: str) -> str:
-        named = reply.replace('"sources_by_name": false', '"sources_by_name": true')
-        return re.sub(r'"sources": \[\d+\]', '"sources": [1, 2, 3, 4]', named, count=1)
-
-    for prompt in ("research/write", "research/merge"):
-        endpoint.malform(with_names, prompt=prompt)
-    ask(page)
-    evidence = page.get_by_role("complementary", name="Evidence")
-
-    page.locator("button.cite", has_text=re.compile(r"^\[([^;\]]+; ){3}[^;\]]+\]$")).first.click()
-    expect(evidence.locator("blockquote")).to_have_count(4)
-    page.locator("button.cite", has_text=re.compile(r"^\[[^;\]]+\.md\]$")).first.click()
-    expect(evidence.locator("blockquote").first).to_contain_text("checkpoint")
-
-    expect(page.locator("button.cite", has_text=re.compile(r"^\[\d+\]"))).to_have_count(0)
-
-
 def test_a_run_is_stopped_and_goes_on(page: Page, endpoint: Vendors) -> None:
     endpoint.hang(prompt="research/write")
     ask(page)

@@ -65,7 +65,7 @@ async def test_one_right_sentence_is_published(contest: Contest, documents: Path
 
     assert outcome.status == "completed"
     assert outcome.report is not None
-    assert outcome.report.executive_summary == "The plant makes 4,200 units a month [1]."
+    assert outcome.report.executive_summary == "The plant makes 4,200 units a month[1]."
 
 
 # By code it could be either: the words are its source's, the meaning is not.
@@ -144,7 +144,7 @@ async def test_citations_to_check_are_the_published_sentences(contest: Contest, 
     (listed,) = re.findall(r"^- (.*green cheese.*)$", to_check, re.MULTILINE)
     published, _, reason = listed.partition("].")
     assert f"1. {published}]. ⚠\n" in (outcome.markdown or "")
-    assert re.search(r"green cheese from Gouda \[\d$", published)
+    assert re.search(r"green cheese from Gouda\[\d$", published)
     assert "Nearest in the source: “" in reason
     files = [file.read_text("utf-8") for file in (contest.workspace / "results").rglob("report.*")]
     assert len(files) == len(outcome.files)
@@ -249,7 +249,7 @@ async def test_a_doubtful_row_is_signed_in_its_table_and_listed_by_its_cells(
     outcome = await contest.run(THEME, max_rounds=1, learn=False, synthesis=False)
 
     report, _, to_check = (outcome.markdown or "").partition("Citations to check")
-    of_name, of_value = ("", r" \[\d+\]") if by_cell else (r" \[\d+\]", "")
+    of_name, of_value = ("", r"\[\d+\]") if by_cell else (r"\[\d+\]", "")
     cells = rf"The moon{of_name} \| Green cheese from Gouda{of_value}"
     assert re.search(rf"^\| {cells} ⚠ \|$", report, re.MULTILINE)
     assert re.search(rf"^- {cells}", to_check, re.MULTILINE)

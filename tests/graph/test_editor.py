@@ -54,7 +54,7 @@ async def test_a_merged_report_that_judges_prefer_is_published_and_says_what_it_
     outcome = await ran(contest)
 
     assert outcome.report is not None
-    assert outcome.report.executive_summary == "Merged: a run keeps a checkpoint after every step [1]."
+    assert outcome.report.executive_summary == "Merged: a run keeps a checkpoint after every step[1]."
     assert outcome.report.theme == "Merged: after a crash"
     assert "### The editor" in (outcome.markdown or "")
     # It scores less than the best team's.

@@ -182,7 +182,7 @@ async def test_a_paper_that_the_web_search_finds_is_read_from_its_pdf_and_cited_
 
     report = await report_of(contest)
 
-    assert f"{PAPER[:-1]} [1]." in report
+    assert f"{PAPER[:-1]}[1]." in report
     assert "   - URL: https://arxiv.org/abs/2001.00001v1" in report
     assert web.read() == ["/pdf/2001.00001v1"]
 

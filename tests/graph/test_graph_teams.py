@@ -23,8 +23,8 @@ async def test_a_graph_wins_a_contest_with_a_report_whose_sources_were_retrieved
     assert outcome.status == "completed", outcome.message
     assert outcome.report is not None
     assert [source.title for source in outcome.report.sources] == ["How resume works"]
-    assert "A run keeps a checkpoint after every step [1]." in outcome.report.executive_summary
-    assert "| checkpoints | a SQLite file in the workspace [1] |" in outcome.report.detailed_analysis
+    assert "A run keeps a checkpoint after every step[1]." in outcome.report.executive_summary
+    assert "| checkpoints | a SQLite file in the workspace[1] |" in outcome.report.detailed_analysis
     (scored,) = rounds_of(contest)
     assert metrics_of(scored)["citation_support"].score == 1.0
 
@@ -110,7 +110,7 @@ async def test_a_round_shows_the_graph_its_last_report_and_what_judges_said(cont
     _, first, second = noted().split("#####")
     assert QUESTION in first
     assert "# Your best report so far" not in first
-    assert "The checkpoints lie in a SQLite file in the workspace [1]." in second
+    assert "The checkpoints lie in a SQLite file in the workspace[1]." in second
     assert "# What its judges said" in second
     assert "- <file-" in first
     assert "resume.md" in first

@@ -158,7 +158,7 @@ async def test_a_report_names_the_page_of_each_passage_of_a_pdf_file_that_it_cit
     outcome = await contend.run(QUESTION, options=options)
 
     assert outcome.markdown is not None
-    assert "hum.pdf › p. 2 [1]" in outcome.markdown
+    assert "hum.pdf › p. 2[1]" in outcome.markdown
 
 
 async def test_rows_of_a_table_are_quoted_without_a_model_as_they_are_read(reader: Path) -> None:
@@ -171,4 +171,4 @@ async def test_rows_of_a_table_are_quoted_without_a_model_as_they_are_read(reade
     outcome = await contend.run("How many units did the plant in Kassel make in January?", options=options)
 
     assert outcome.markdown is not None
-    assert "**plant**: **Kassel**; month: **January**; **units**: 4200; defects: 31. [1]" in outcome.markdown
+    assert "**plant**: **Kassel**; month: **January**; **units**: 4200; defects: 31.[1]" in outcome.markdown

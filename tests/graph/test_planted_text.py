@@ -209,7 +209,7 @@ async def test_an_editor_cites_an_own_document_that_no_team_found(
     outcome = await contest.run(THEME, max_rounds=1)
 
     assert outcome.report is not None
-    assert outcome.report.executive_summary == f"{statement[:-1]} [1]."
+    assert outcome.report.executive_summary == f"{statement[:-1]}[1]."
     assert outcome.report.sources[0].url.endswith("zebras.md")
 
 

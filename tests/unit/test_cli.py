@@ -25,7 +25,7 @@ from contend.models.research import ResearchReport
 from contend.prompts import PromptLibrary
 from contend.settings import is_loopback, load_settings
 from fakes.children import child_environment
-from fakes.contests import LARGE_CONTEXT, write_workspace
+from fakes.contests import write_workspace
 from fakes.fork_server import Process
 from fakes.printing import require_pdf
 from fakes.terminal import Said, Terminal, child_of, said_before
@@ -148,20 +148,6 @@ def test_a_japanese_theme_is_shown_and_answered_as_it_is(terminal: Terminal, tmp
     assert "再開" in said.out.partition("概要")[2]
     assert "## 概要" in terminal("report", "ja").out
     assert JAPANESE in terminal("runs").out
-
-
-def test_where_the_writer_says_that_readers_want_names_the_summary_on_the_terminal_names_files_as_the_report_does(
-    terminal: Terminal, documents: Path, vendors: Vendors
-) -> None:
-    write_workspace(terminal.workspace, ("alpha",), reads=LARGE_CONTEXT)
-    vendors.malform(lambda reply: reply.replace('"sources_by_name": false', '"sources_by_name": true'))
-
-    said = terminal("run", QUESTION, "--docs", documents, "--thread", "named")
-
-    summary = said.out.partition("\nSummary\n")[2].partition("\n\n")[0]
-    marks = re.findall(r"\[[^]]+\]", " ".join(summary.split()))
-    assert marks
-    assert all(mark in terminal("report", "named").out and ".md" in mark for mark in marks)
 
 
 def test_a_team_that_fails_makes_the_run_partial_and_is_named(

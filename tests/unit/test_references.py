@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from contend.checks import check_validity
 from contend.models.record import Language
 from contend.models.research import ResearchReport, SearchResult
-from contend.report import head_markdown, published_markdown, read_draft, read_references, with_shown_marks
-from contend.report.plain import source_names
+from contend.report import head_markdown, published_markdown, read_draft, read_references, with_ranges
 from contend.scoring import submission_of
 from fakes.reports import finished, run_head
 
@@ -51,7 +50,7 @@ def test_three_marks_or_more_in_a_row_are_published_as_a_range_that_is_read_as_i
     single = "It hums [1][2][3][5]. It sings [1][2]. `x[1][2][3]` is code. Loud [5][2][3][4]."
     listed = "\n\n## References\n\n" + "\n".join(f"{n}. Wind. https://a.example/{n}" for n in range(1, 6))
 
-    published = with_shown_marks(f"{single}{listed}")
+    published = with_ranges(f"{single}{listed}")
 
     assert published.startswith("It hums [1–3][5]. It sings [1][2]. `x[1][2][3]` is code. Loud [5][2–4].")
     assert read_references(published).body == single
@@ -59,8 +58,8 @@ def test_three_marks_or_more_in_a_row_are_published_as_a_range_that_is_read_as_i
     assert check_validity(report, {source.url for source in report.sources}) == (5, 5, [])
 
 
-def named_report(*, by_name: bool = True) -> ResearchReport:
-    """Its sources: two files of a folder, a page of the web, and a file whose name would break a mark."""
+def named_report() -> ResearchReport:
+    """Its sources: two files of a folder, a page of the web, and a file whose name looks like a mark."""
     urls = ["file:///docs/prices.csv", "file:///docs/old/letter 2.txt", "https://a.example/x", "file:///docs/a[1].md"]
     texts = {
         "executive_summary": f"Much rests on all of it [1][2][3][4]. {'It hums in any wind at all. ' * 3}",
@@ -70,22 +69,23 @@ def named_report(*, by_name: bool = True) -> ResearchReport:
         ),
     }
     sources = [SearchResult(title="T", summary="S", source="local", url=url) for url in urls]
-    return finished().model_copy(update={**texts, "sources": sources, "sources_by_name": by_name})
+    return finished().model_copy(update={**texts, "sources": sources, "sources_by_name": True})
 
 
 def published(report: ResearchReport, language: Language = "en", *, appendix: str = "") -> str:
     return published_markdown(report, appendix, language, [Path("/docs")])
 
 
-def test_marks_show_the_names_of_files_and_read_back_as_their_numbers() -> None:
-    report = named_report().model_copy(update={"executive_summary": "It hums [3]."})
+def test_a_report_whose_reader_lays_it_out_and_asks_for_its_documents_ends_with_their_names() -> None:
+    report = named_report().model_copy(update={"own_headings": True})
 
-    shown = published(report)
+    shown = published(report, appendix="## About this run")
 
-    assert "It costs 240 [prices.csv; old/letter 2.txt]." in shown
-    assert "Loud [prices.csv; 3]. Odd [4]." in shown
-    assert "All [prices.csv; old/letter 2.txt; 3; 4]." in shown
-    assert read_references(shown).body == read_references(report.to_markdown(folders=[Path("/docs")])).body
+    names = "1. prices.csv\n2. old/letter 2.txt\n3. https://a.example/x\n4. a[1].md"
+    assert f"\n\n## Sources\n\n{names}\n\n## About this run\n" in shown
+    without = published(report.model_copy(update={"sources_by_name": False}))
+    assert read_references(shown).body == read_references(without).body
+    assert "## Sources" not in published(report.model_copy(update={"own_headings": False}))
 
 
 def test_a_report_whose_reader_says_how_it_is_laid_out_has_the_headings_of_its_sections_alone() -> None:
@@ -95,9 +95,9 @@ def test_a_report_whose_reader_says_how_it_is_laid_out_has_the_headings_of_its_s
 
     assert [line for line in shown.splitlines() if line.startswith("#")] == [
         f"# {report.theme}", "## Sites", "## 1. Money", "## 2. Room", "## Constraints and Challenges",
-        "## About this run", "## References",
+        "## Sources", "## About this run", "## References",
     ]  # fmt: skip
-    assert "\n\nIt costs 240 [prices.csv; old/letter 2.txt].\n\n" in shown
+    assert "\n\nIt costs 240 [1][2].\n\n" in shown
     assert "\n1. **T**; prices.csv\n" in shown
     read = read_references(shown)
     assert "It costs 240 [1][2]." in read.body
@@ -116,32 +116,8 @@ def test_an_opening_that_is_a_part_of_its_own_has_that_parts_heading() -> None:
     assert "1. What to do" not in published(report.model_copy(update={"own_headings": False}))
 
 
-def test_marks_show_numbers_unless_the_reports_readers_want_names() -> None:
-    assert not source_names(named_report(by_name=False), [Path("/docs")])
-
-
-def test_titles_and_addresses_of_sources_stay_as_they_are_and_what_stands_behind_them_names_its_sources() -> None:
-    shown = published(named_report(), appendix="- [1] p. 3")
-
-    assert "   - URL: a[1].md\n" in shown
-    assert shown.endswith("\n\n- [prices.csv] p. 3\n")
-
-
-def test_files_that_have_one_name_in_two_folders_or_whose_name_markdown_would_change_show_numbers() -> None:
-    urls = [
-        "file:///old/docs/a_b.csv",
-        "file:///new/docs/a_b.csv",
-        "file:///new/docs/__init__.md",
-        "file:///new/c_d.md",
-    ]
-    sources = [SearchResult(title="T", summary="S", source="local", url=url) for url in urls]
-    report = named_report().model_copy(update={"sources": sources, "key_findings": ["Hum [1][3][4]."]})
-
-    shown = with_shown_marks("Hum [1]. All [2][3][4].", source_names(report, [*map(Path, ("/old/docs", "/new"))]))
-
-    assert shown == "Hum [docs/a_b.csv]. All [new/docs/a_b.csv; 3; new/c_d.md]."
-    same = source_names(report, [*map(Path, ("/old/docs", "/new/docs"))])
-    assert with_shown_marks("Hum [1].", same) == "Hum [1]."
+def test_titles_and_addresses_of_sources_stay_as_they_are() -> None:
+    assert "   - URL: a[1].md\n" in published(named_report())
 
 
 def test_what_others_wrote_in_brackets_stays_where_their_references_are_no_files() -> None:

@@ -27,7 +27,7 @@ def finding(text: str, *passages: str) -> str:
 
 
 def test_a_mark_stands_before_the_full_stop() -> None:
-    assert finding("Bridges hum.", "a") == "Bridges hum [1]."
+    assert finding("Bridges hum.", "a") == "Bridges hum[1]."
 
 
 def test_a_japanese_mark_stands_before_its_full_stop_without_a_space() -> None:
@@ -35,19 +35,19 @@ def test_a_japanese_mark_stands_before_its_full_stop_without_a_space() -> None:
 
 
 def test_a_sentence_without_a_full_stop_gets_one() -> None:
-    assert finding("Bridges hum", "a") == "Bridges hum [1]."
+    assert finding("Bridges hum", "a") == "Bridges hum[1]."
 
 
 def test_a_sentence_that_rests_on_two_sources_shows_both_in_order() -> None:
-    assert finding("Bridges hum!", "b", "a", "b") == "Bridges hum [1][2]!"
+    assert finding("Bridges hum!", "b", "a", "b") == "Bridges hum[1][2]!"
 
 
 def test_a_mark_follows_a_closing_quote() -> None:
-    assert finding('She said "it hums."', "a") == 'She said "it hums." [1]'
+    assert finding('She said "it hums."', "a") == 'She said "it hums."[1]'
 
 
 def test_letters_with_stops_keep_their_last_stop() -> None:
-    assert finding("It was seen in the U.S.", "a") == "It was seen in the U.S. [1]."
+    assert finding("It was seen in the U.S.", "a") == "It was seen in the U.S.[1]."
 
 
 def test_a_passage_that_no_source_has_is_not_cited() -> None:
@@ -66,14 +66,14 @@ def test_passages_of_one_page_share_its_number() -> None:
 
     report = build_report(cited, passages, [source("a"), source("a")], theme="Why?", language="en")
 
-    assert report.key_findings == ["It hums [1]."]
+    assert report.key_findings == ["It hums[1]."]
     assert len(report.sources) == 1
 
 
 def test_a_part_that_says_nothing_says_what_was_found() -> None:
     report = build(draft(summary=[said("[1]")], findings=[said("It hums.", "b")], analysis=[said("https://a.b")]))
 
-    assert report.executive_summary == report.detailed_analysis == "It hums [1]."
+    assert report.executive_summary == report.detailed_analysis == "It hums[1]."
 
 
 def test_a_short_right_answer_is_a_report() -> None:
@@ -81,7 +81,7 @@ def test_a_short_right_answer_is_a_report() -> None:
 
     report = build(draft(summary=answer, findings=answer, analysis=answer))
 
-    assert report.executive_summary == report.detailed_analysis == "The plant makes 4,200 units a month [1]."
+    assert report.executive_summary == report.detailed_analysis == "The plant makes 4,200 units a month[1]."
     assert report.model_validate_json(report.model_dump_json()) == report
 
 
@@ -101,7 +101,7 @@ def test_a_short_answer_is_a_report() -> None:
 
     report = build(draft(summary=answer, findings=answer, analysis=answer))
 
-    assert report.executive_summary == "The plant makes 4,200 units a month [1]."
+    assert report.executive_summary == "The plant makes 4,200 units a month[1]."
 
 
 def test_a_long_part_loses_nothing() -> None:
@@ -125,10 +125,10 @@ def test_japanese_sentences_meet_without_a_space() -> None:
 @pytest.mark.parametrize(
     ("written", "shown"),
     [
-        ("Bridges hum [3] in wind [1, 2].", "Bridges hum in wind [1]."),
-        ("Bridges hum [[1]2] in wind【4†source】.", "Bridges hum in wind [1]."),
-        ("Bridges hum &#91;3&#93; in wind \\[3\\].", "Bridges hum in wind [1]."),
-        ("Bridges hum [3] in wind [^4].", "Bridges hum in wind [1]."),
+        ("Bridges hum [3] in wind [1, 2].", "Bridges hum in wind[1]."),
+        ("Bridges hum [[1]2] in wind【4†source】.", "Bridges hum in wind[1]."),
+        ("Bridges hum &#91;3&#93; in wind \\[3\\].", "Bridges hum in wind[1]."),
+        ("Bridges hum [3] in wind [^4].", "Bridges hum in wind[1]."),
         ("橋は風［３］で鳴る。", "橋は風で鳴る[1]。"),
     ],
 )
@@ -244,7 +244,7 @@ def test_an_address_in_a_cited_passage_stays_as_text() -> None:
     report = build_report(draft(findings=sentences), [served], [source("a")], theme="Why?", language="en")
 
     assert report.key_findings == [
-        "The default URL is http://localhost:8000/v1 unless it is set [1].",
+        "The default URL is http://localhost:8000/v1 unless it is set[1].",
         "Read x (https://x.example/a) and (address not in the sources).",
     ]
 
@@ -257,11 +257,11 @@ def test_an_address_in_a_passage_that_nothing_cites_does_not_stay() -> None:
         draft(findings=sentences), [passage("a"), other], [source("a"), source("b")], theme="Why?", language="en"
     )
 
-    assert report.key_findings == ["The default URL is (address not in the sources) [1]."]
+    assert report.key_findings == ["The default URL is (address not in the sources)[1]."]
 
 
 def test_an_address_of_a_source_stays() -> None:
-    assert finding("Read https://b.example/page.", "b") == "Read https://b.example/page [2]."
+    assert finding("Read https://b.example/page.", "b") == "Read https://b.example/page[2]."
 
 
 def test_a_title_with_html_and_links_is_made_plain() -> None:
@@ -396,7 +396,7 @@ def test_a_state_without_a_plan_gives_the_theme_of_the_run() -> None:
 def test_a_states_report_has_the_cited_source_as_entry_one() -> None:
     report = state_to_report(state(draft_report=draft(summary=[said(f"{FILLER}.", "b")]).model_dump(mode="json")))
 
-    assert report.executive_summary == f"{FILLER} [1]."
+    assert report.executive_summary == f"{FILLER}[1]."
     assert report.sources[0].title == "Title b"
 
 

@@ -1,5 +1,6 @@
 """The page of a report and its appendix: nothing on it runs or loads."""
 
+import json
 import re
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from contend.checks import citation_numbers
 from contend.models.record import Language
-from contend.models.research import Passage, ResearchReport, Section, Table, TableCell, TableRow
+from contend.models.research import Passage, Section, Table, TableCell, TableRow
 from contend.models.task import RunUsage
 from contend.report import (
     PublishedLine,
@@ -64,20 +65,6 @@ def test_every_mark_on_the_page_leads_to_its_source_and_back() -> None:
     assert re.findall(r'id="source-(\d)"', page) == ["1", "2", "3"]
 
 
-def test_marks_by_name_lead_to_their_sources_from_the_page() -> None:
-    report = finished()
-    files = [
-        each.model_copy(update={"url": f"file:///docs/{at}.txt"}) for at, each in enumerate(report.sources, start=1)
-    ]
-    named = {"sources": files, "sources_by_name": True, "key_findings": ["It hums [1][2]."]}
-
-    page = to_html(report.model_copy(update=named), run_head(), "en", folders=[Path("/docs")])
-
-    assert "It hums&nbsp;[1.txt; 2.txt]." in re.sub(r"<[^>]+>", "", page)
-    assert re.search(r'<a href="#source-2"[^>]*>2\.txt\]</a>', page)
-    assert set(re.findall(r'href="#([^"]+)"', page)) <= set(re.findall(r'id="([^"]+)"', page))
-
-
 @pytest.mark.parametrize("own_headings", [False, True])
 def test_references_stand_behind_the_words_on_the_run_where_the_reader_lays_the_report_out(own_headings: bool) -> None:
     page = to_html(finished().model_copy(update={"own_headings": own_headings}), run_head(), "en")
@@ -92,7 +79,7 @@ def test_marks_in_a_row_are_a_range_on_the_page_that_leads_to_each_end_and_back_
     page = to_html(report, run_head(), "en")
 
     shown = re.sub(r"<[^>]+>", "", page.partition("Executive Summary")[2])
-    assert "It hums&nbsp;[1]. It sings&nbsp;[1–4]." in shown
+    assert "It hums[1]. It sings[1–4]." in shown
     assert 'href="#source-4" title="Title d — Summary of d."' in page
     dash = re.search(r'<a href="#source-2" title="([^"]+)" class="cite" id="cite-2"[^>]*>–</a>', page)
     assert dash
@@ -151,52 +138,35 @@ def test_each_mark_of_a_cell_shows_the_passage_of_that_cell_on_the_page_and_in_t
     page = to_html(report, run_head(), "en", lines=lines)
     evidence = ReportEvidence.of(report, "en", lines, doubts={}, folders=[])
 
-    assert "| 0 Hz [1][2] | 1 Hz [2] | 2 Hz [1] |" in report.detailed_analysis
+    assert "| 0 Hz[1][2] | 1 Hz[2] | 2 Hz[1] |" in report.detailed_analysis
     behind = [(1, "Two of b."), (2, "One of a."), (2, "Two of a."), (1, "One of b.")]
     row = page.partition("<tbody>")[2].partition("</tbody>")[0]
     assert re.findall(r'href="#source-(\d)" title="Title \w — ([^"]+)"', row) == [(str(n), text) for n, text in behind]
-    marks = [mark for mark in evidence.marks if mark.sentence == "0 Hz [1][2] | 1 Hz [2] | 2 Hz [1]"]
+    marks = [mark for mark in evidence.marks if mark.sentence == "0 Hz[1][2] | 1 Hz[2] | 2 Hz[1]"]
     assert [(mark.number, mark.passages[0].text) for mark in marks] == behind
 
 
-def test_the_evidence_says_what_marks_show_in_place_of_their_numbers() -> None:
-    names = [f"{letter}.txt" for letter in "abcd"]
-    files = [finished().sources[0].model_copy(update={"source": "local", "url": f"file:///docs/{n}"}) for n in names]
-    report = finished().model_copy(
-        update={
-            "executive_summary": "It hums [1][2][3][4].",
-            "key_findings": ["It sings [4]."],
-            "detailed_analysis": "### 1. Hum\n\nIt hums [1][2]. All [3][4].",
-            "constraints_and_challenges": "",
-            "sources": [*files],
-            "sources_by_name": True,
-        }
-    )
+def test_evidence_of_an_earlier_release_that_names_files_in_marks_is_read() -> None:
+    report = finished()
+    written = json.loads(ReportEvidence.of(report, "en", [], doubts={}, folders=[]).model_dump_json())
+    for mark in written["marks"]:
+        mark["label"] = "a.txt"
 
-    def labels(report: ResearchReport) -> list[str | None]:
-        evidence = ReportEvidence.of(report, "en", [], doubts={}, folders=[Path("/docs")])
-        return [mark.label for mark in evidence.marks]
-
-    of_summary = ["a.txt; b.txt; c.txt; d.txt", "", "", ""]
-    assert labels(report) == [*of_summary, "d.txt", "a.txt; b.txt", "", "c.txt; d.txt", ""]
-    assert labels(report.model_copy(update={"sources_by_name": False})) == [None] * 9
+    assert len(ReportEvidence.model_validate(written).marks) == len(citation_numbers(report))
 
 
-@pytest.mark.parametrize(("by_name", "shown"), [(False, "It hums [1–3]."), (True, "It hums [a.txt; b.txt; c.txt].")])
-def test_the_evidence_shows_a_sentence_with_its_marks_as_the_report_does_and_finds_what_is_doubtful_in_it(
-    by_name: bool, shown: str
-) -> None:
+def test_the_evidence_shows_a_sentence_with_its_marks_as_the_report_does_and_finds_what_is_doubtful_in_it() -> None:
     urls = [f"file:///docs/{letter}.txt" for letter in "abc"]
     results = [source("a").model_copy(update={"source": "local", "url": url}) for url in urls]
     passages = [Passage(id=url, url=url, title="T", text="It hums.") for url in urls]
-    made = draft(summary=[said("It hums.", *urls)]).model_copy(update={"sources_by_name": by_name})
+    made = draft(summary=[said("It hums.", *urls)])
     report = build_report(made, passages, results, theme="Why?", language="en", generated_at=NOON)
     lines = published_lines(made, passages, results)
 
-    doubts = {"It hums [1][2][3].": "no wind"}
+    doubts = {"It hums[1][2][3].": "no wind"}
     evidence = ReportEvidence.of(report, "en", lines, doubts=doubts, folders=[Path("/docs")])
 
-    assert (evidence.marks[0].sentence, evidence.marks[0].doubt) == (shown, "no wind")
+    assert (evidence.marks[0].sentence, evidence.marks[0].doubt) == ("It hums[1–3].", "no wind")
 
 
 def test_where_a_person_has_edited_the_report_a_mark_shows_all_passages_of_its_source() -> None:

@@ -308,9 +308,9 @@ MARK = re.compile(r"\[([1-9]\d*)\]")
 class ResearchReport(Record):
     """The report. `[n]` in its texts is entry n of `sources`. A right answer may be one short sentence.
 
-    `sources_by_name`: whether readers see the files' names of local documents in the marks; `own_headings`: whether the
-    report has no headings but those of its sections, because its reader says how it is to be laid out, and
-    `opening_heading` above summary and findings, where it has one.
+    `own_headings`: whether it has no headings but those of its sections, because its reader says how it is to be laid
+    out, and `opening_heading` above summary and findings, where it has one. `sources_by_name`: whether such a report
+    ends with the files' names of what it cites, by number, because its reader asks for them.
     """
 
     theme: Theme
@@ -329,9 +329,12 @@ class ResearchReport(Record):
 
         The sources after them were read, and nothing cites them.
         """
+        return self._last_cited() or len(self.sources)
+
+    def _last_cited(self) -> int:
         texts = (self.executive_summary, *self.key_findings, self.detailed_analysis, self.constraints_and_challenges)
         numbers = {int(number) for text in texts for number in MARK.findall(without_code(text))}
-        return max((number for number in numbers if number <= len(self.sources)), default=len(self.sources))
+        return max((number for number in numbers if number <= len(self.sources)), default=0)
 
     def cited_sources(self) -> list[SearchResult]:
         """Those that the texts cite; the sources after them were read only."""
@@ -354,6 +357,9 @@ class ResearchReport(Record):
             parts += [f"## {headings.analysis}", self.detailed_analysis]
         if self.constraints_and_challenges:
             parts += [f"## {headings.limits}", self.constraints_and_challenges]
+        if self.own_headings and self.sources_by_name and (last := self._last_cited()):
+            names = (shown_address(source.url, folders) for source in self.sources[:last])
+            parts += [f"## {headings.sources}", "\n".join(f"{at}. {name}" for at, name in enumerate(names, start=1))]
         parts.append(f"## {headings.references}")
         for number, source in enumerate(self.sources, start=1):
             parts += [f"### {headings.also_read}"] if number == self.cited_count() + 1 else []

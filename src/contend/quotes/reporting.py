@@ -9,7 +9,7 @@ from contend.models.research import ResearchReport, SearchResult
 from contend.models.task import title_of
 from contend.quotes.answering import Quote, QuotedAnswer, words_of
 from contend.quotes.units import cells_of, said_by
-from contend.report.plain import plain_title, table_row
+from contend.report.plain import plain_title, table_row, table_ruler
 from contend.text import WORDS, clean, file_name, shorten, split_code, terms, without_item_mark
 
 _MARK_UP = re.compile(r"\*\*|__|(?<!!)\[([^\[\]]*)\]\([^()\s]*\)")
@@ -24,7 +24,7 @@ def quoted_report(question: str, answers: Sequence[QuotedAnswer], language: Lang
     """The quotes as a report like any: what was found, the best quote of each part, all quotes, what is missing."""
     numbers, words = _numbers(answers), WORDS[language]
     with_quotes = [answer for answer in answers if answer.quotes]
-    findings = [f"{_finding(answer.quotes[0])} [{numbers[answer.quotes[0].unit.source.url]}]" for answer in with_quotes]
+    findings = [f"{_finding(answer.quotes[0])}[{numbers[answer.quotes[0].unit.source.url]}]" for answer in with_quotes]
     open_parts = [_inline(_part_text(answer.part), frozenset()) for answer in answers if not answer.quotes]
     return ResearchReport(
         theme=title_of(question),
@@ -79,7 +79,7 @@ def _part(answer: QuotedAnswer, numbers: dict[str, int], language: Language) -> 
         source = quotes[0].unit.source
         yield "\n".join(f"> {line}".rstrip() for line in _quote_lines(quotes))
         place = " › ".join(filter(None, [file_name(source.url), source.heading]))
-        yield f"— {_inline(place, frozenset())} [{numbers[source.url]}]"
+        yield f"— {_inline(place, frozenset())}[{numbers[source.url]}]"
 
 
 def _quote_lines(quotes: Sequence[Quote]) -> Iterator[str]:
@@ -88,7 +88,7 @@ def _quote_lines(quotes: Sequence[Quote]) -> Iterator[str]:
     if unit.kind == "row":
         names = cells_of(unit.lead)
         yield table_row([_inline(name, words) for name in names])
-        yield table_row(["---"] * len(names))
+        yield table_ruler(len(names))
         for quote in quotes:
             cells = [*cells_of(quote.unit.text), *[""] * len(names)][: len(names)]
             yield table_row([_inline(cell, words) for cell in cells])

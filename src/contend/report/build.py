@@ -24,7 +24,7 @@ from contend.models.research import (
     TableRow,
 )
 from contend.models.task import title_of
-from contend.report.plain import plain_sentence, plain_text, plain_title, table_row
+from contend.report.plain import plain_sentence, plain_text, plain_title, table_row, table_ruler
 from contend.text import SENTENCE_STOPS, addresses, detect_language, without_sentences
 
 
@@ -89,16 +89,15 @@ class _Citations:
 
     def row(self, table: Table, row: TableRow) -> str:
         """Each cell with its marks."""
-        return self._cells(table, row.texts(), table.printed_passages(row))
+        return self._cells(row.texts(), table.printed_passages(row))
 
     def columns(self, table: Table) -> str:
         """The names of the columns; the marks of what all rows rest on stand behind the first."""
-        return self._cells(table, table.columns, [table.common_passages(), *([] for _ in table.columns[1:])])
+        return self._cells(table.columns, [table.common_passages(), *([] for _ in table.columns[1:])])
 
-    def _cells(self, table: Table, texts: Sequence[str], passages: Sequence[Sequence[str]]) -> str:
-        gap = "" if detect_language("\n".join(each.text for each in table.statements())) == "ja" else " "
+    def _cells(self, texts: Sequence[str], passages: Sequence[Sequence[str]]) -> str:
         cells = zip(map(self.cell, texts), map(self.marks, passages), strict=True)
-        return table_row(gap.join(filter(None, cell)) for cell in cells)
+        return table_row(map("".join, cells))
 
 
 def _body(sections: Sequence[Section], citations: _Citations, language: Language) -> str:
@@ -118,7 +117,7 @@ def _block(block: Block, citations: _Citations, language: Language) -> str:
         case ItemList():
             return "\n".join(f"- {item}" for item in citations.sentences(block.items))
         case Table():
-            head = [citations.columns(block), table_row(["---"] * len(block.columns))]
+            head = [citations.columns(block), table_ruler(len(block.columns))]
             return "\n".join([*head, *(citations.row(block, row) for row in block.rows)])
 
 
@@ -170,7 +169,7 @@ def build_report(
 
 
 def published_lines(draft: Draft, passages: Sequence[Passage], results: Sequence[SearchResult]) -> list[PublishedLine]:
-    """The lines of the draft's report in its order; of a table each row, as it stands there: `| a [1] | b |`."""
+    """The lines of the draft's report in its order; of a table each row, as it stands there: `| a[1] | b |`."""
     citations = _Citations(draft, passages, results)
     lines = []
     for _, sentence, _, table, row in draft.placed():
@@ -236,12 +235,10 @@ _CLOSED = re.compile(r"[.!?。！？…][\"'”’»)\]」』）*_]+\Z")
 
 
 def _marked(text: str, marks: str) -> str:
-    """The sentence with its marks before its full stop: `Bridges hum [1][2].`, `橋は鳴る[1]。`."""
-    japanese = detect_language(text) == "ja"
-    marks = f" {marks}" if marks and not japanese else marks
+    """The sentence with its marks before its full stop: `Bridges hum[1][2].`, `橋は鳴る[1]。`."""
     if _CLOSED.search(text):
         return text + marks
     sentence = text.rstrip(SENTENCE_STOPS)
     if sentence != text and not _LETTER_STOPS.search(text):
         return sentence + marks + text[len(sentence) :]
-    return text.rstrip(" ,;:、，；：") + marks + ("。" if japanese else ".")
+    return text.rstrip(" ,;:、，；：") + marks + ("。" if detect_language(text) == "ja" else ".")

@@ -4,16 +4,16 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from pydantic import Field
 
-from contend.checks import body_of, citation_numbers
+from contend.checks import citation_numbers
 from contend.checks.injection import Planted
-from contend.models.record import Language, Record, UtcDatetime
+from contend.models.record import Language, Record, ReloadedRecord, UtcDatetime
 from contend.models.research import Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
-from contend.report.plain import labels_of_marks, source_names, with_shown_marks
+from contend.report.plain import with_ranges
 from contend.text import clean, normalize, shown_address, without_sentences
 
 EVIDENCE_FILE = "evidence.json"
@@ -27,17 +27,15 @@ class CitedPassage(Record):
     text: str
 
 
-class CitationMark(Record):
-    """One `[n]` of a report, and its sentence or row as readers see it. `doubt`: why that is marked, if it is.
-
-    `label`: what its brackets show in place of numbers, as `labels_of_marks` has it.
-    """
+class CitationMark(ReloadedRecord):
+    """One `[n]` of a report, and its sentence or row as readers see it. `doubt`: why that is marked, if it is."""
 
     number: int = Field(ge=1)
     sentence: str
     passages: list[CitedPassage] = Field(default_factory=list)
     doubt: str = ""
-    label: str | None = None
+
+    former_fields: ClassVar[frozenset[str]] = frozenset({"label"})
 
 
 class CitedSource(Record):
@@ -72,9 +70,7 @@ class ReportEvidence(Record):
         """`doubts`: why sentences are marked, by what is shown of them."""
         numbers = citation_numbers(report)
         behind = PassagesBehind(lines, numbers=numbers)
-        names = source_names(report, folders)
-        labels = labels_of_marks(body_of(report), names)
-        said = ((with_shown_marks(line.shown.strip("| "), names), line) for line in lines)
+        said = ((with_ranges(line.shown.strip("| ")), line) for line in lines)
         sentences = [(sentence, doubts.get(line.shown, "")) for sentence, line in said for _ in line.marks]
         in_turn = sentences if len(sentences) == len(numbers) else [("", "")] * len(numbers)
         return cls(
@@ -89,9 +85,8 @@ class ReportEvidence(Record):
                         CitedPassage(heading=each.heading, text=each.text) for each in behind.of_mark(place, number)
                     ],
                     doubt=doubt,
-                    label=label,
                 )
-                for place, (number, label, (sentence, doubt)) in enumerate(zip(numbers, labels, in_turn, strict=True))
+                for place, (number, (sentence, doubt)) in enumerate(zip(numbers, in_turn, strict=True))
             ],
         )
 

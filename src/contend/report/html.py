@@ -1,6 +1,5 @@
 """A report as one page that loads nothing and runs nothing."""
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from html import escape
@@ -16,11 +15,11 @@ from markdown_it.token import Token
 
 from contend.checks import citation_numbers
 from contend.models.record import Language
-from contend.models.research import MARK, Passage, ResearchReport, SearchResult
+from contend.models.research import Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
 from contend.report.data import PassagesBehind
 from contend.report.head import ReportHead, head_markdown, shown_outcome, shown_recorded
-from contend.report.plain import MARKS, in_ranges, labels_in, source_names
+from contend.report.plain import MARKS, in_ranges
 from contend.text import WORDS, clean, shorten, shown_address
 
 _PHRASES = {"a", "br", "code", "em", "span", "strong"}
@@ -37,7 +36,6 @@ _ATTRIBUTES = {
     "section": {"class"},
     "header": {"class"},
 }
-_SPACE_BEFORE_MARK = re.compile(rf" (?={MARK.pattern})")
 _ABOUT = "#about-run"
 _TOOLTIP_MOST = 800
 _SUMMARY_MOST = 80
@@ -62,7 +60,7 @@ def to_html(
         f"## {WORDS[language].headings.references}\n"
     )
     passages = PassagesBehind(lines, numbers=citation_numbers(report))
-    links = _CitationLinks(report.sources, passages, source_names(report, folders))
+    links = _CitationLinks(report.sources, passages)
     body = links.render(text)
     references = _references(report, passages, cited=links.cited, language=language, folders=folders)
     files = {source.url for source in report.sources if source.source == "local"}
@@ -73,16 +71,15 @@ def to_html(
 
 
 class _CitationLinks:
-    """Renders Markdown with each `[n]` that has a source as a link to it, `[8][9][10]` as `[8–10]`, or by name.
+    """Renders Markdown with each `[n]` that has a source as a link to it, `[8][9][10]` as `[8–10]`.
 
     `cited`: under which number's link each source is cited first.
     """
 
-    def __init__(self, sources: Sequence[SearchResult], passages: PassagesBehind, names: Mapping[int, str]) -> None:
+    def __init__(self, sources: Sequence[SearchResult], passages: PassagesBehind) -> None:
         self.cited: dict[int, int] = {}
         self._sources = sources
         self._passages = passages
-        self._names = names
         self._marks = 0
         self._markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
         self._markdown.core.ruler.after("inline", "citations", self._link)
@@ -106,10 +103,8 @@ class _CitationLinks:
     def _split(self, text: str) -> list[Token]:
         """The text with its marks as links: runs of marks stand at the odd places."""
         tokens: list[Token] = []
-        for place, part in enumerate(MARKS.split(_SPACE_BEFORE_MARK.sub("\N{NO-BREAK SPACE}", text))):
-            if place % 2 and (labels := labels_in(part, self._names)):
-                tokens += self._named_links(labels)
-            elif place % 2:
+        for place, part in enumerate(MARKS.split(text)):
+            if place % 2:
                 tokens += chain.from_iterable(map(self._links, in_ranges(part)))
             elif part:
                 tokens.append(_text(part))
@@ -124,13 +119,6 @@ class _CitationLinks:
         first, *between, last = numbers
         links = [*self._link_to([first], f"[{first}"), *self._link_to(between, "–"), *self._link_to([last], f"{last}]")]
         return [Token("span_open", "span", 1, attrs={"class": "range"}), *links, Token("span_close", "span", -1)]
-
-    def _named_links(self, labels: Mapping[int, str]) -> list[Token]:
-        *others, last = labels
-        links = [self._link_to([number], f"{labels[number]}; ") for number in others]
-        links.append(self._link_to([last], f"{labels[last]}]"))
-        links[0][1].content = f"[{links[0][1].content}"
-        return [*chain(*links)]
 
     def _link_to(self, numbers: Sequence[int], label: str) -> list[Token]:
         titles = []

@@ -1,17 +1,14 @@
 """Model text as Markdown that shows what was written: code alone writes citations, headings, HTML and links.
 
-Nothing is taken out but citation marks, and addresses that no source has, which leave a word in their place. The marks
-that code writes read as ranges, or as names of files.
+Nothing is taken out but citation marks, and addresses that no source has, which leave a word in their place. Three
+marks or more that code writes read as ranges.
 """
 
 import html
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from types import MappingProxyType
-from urllib.parse import urlsplit
 
 from contend.models.record import Language
 from contend.models.research import MARK, ResearchReport
@@ -21,10 +18,8 @@ from contend.text import (
     address_key,
     clean,
     detect_language,
-    shown_address,
     split_code,
     without_anchor,
-    without_code,
     without_tail,
 )
 
@@ -100,6 +95,11 @@ def table_row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def table_ruler(columns: int) -> str:
+    """The line below the names of a Markdown table's columns."""
+    return f"|{'---|' * columns}"
+
+
 def _cited_by_code(text: str, sources: set[str], language: Language) -> str:
     """Taking a mark out can close the gap in another, so it is done again until nothing changes."""
     source, nowhere = WORDS[language].the_source, WORDS[language].unknown_address
@@ -173,25 +173,6 @@ def _unescaped(text: str) -> str:
 MARKS = re.compile(r"((?:\[[1-9]\d*\])+)")
 """Marks in a row."""
 _LEAST_IN_RANGE = 3
-_FILE_NAME = re.compile(r"(?:[^\[\]();|*`<>\\_~]|(?<=\w)_(?=\w))+")
-"""A file's name that brackets in Markdown show as it is: `__init__` would be bold."""
-
-
-def source_names(report: ResearchReport, folders: Sequence[Path] = ()) -> dict[int, str]:
-    """The names that the report's marks show: of files of one name, as two folders may have them, numbers stay."""
-    if not report.sources_by_name:
-        return {}
-    urls = ((number, source.url) for number, source in enumerate(report.sources, start=1))
-    names = {number: shown_address(url, folders) for number, url in urls if urlsplit(url).scheme == "file"}
-    files = Counter(names.values())
-    return {number: name for number, name in names.items() if files[name] == 1 and _FILE_NAME.fullmatch(name)}
-
-
-def labels_in(marks: str, names: Mapping[int, str]) -> dict[int, str]:
-    """What the brackets of marks in a row show, by number; empty where they show numbers alone."""
-    numbers = numbers_in(marks)
-    named = any(number in names for number in numbers)
-    return {number: names.get(number, str(number)) for number in numbers} if named else {}
 
 
 def numbers_in(marks: str) -> list[int]:
@@ -211,27 +192,10 @@ def in_ranges(marks: str) -> Iterator[Sequence[int]]:
         begin = end
 
 
-def labels_of_marks(text: str, names: Mapping[int, str]) -> list[str | None]:
-    """For each mark what its brackets show; None where they show numbers.
-
-    Of marks that share their brackets the first has all that stands there, and the others "".
-    """
-    labels: list[str | None] = []
-    for marks in MARKS.findall(without_code(text)):
-        by_number, others = labels_in(marks, names), len(numbers_in(marks)) - 1
-        labels += ["; ".join(by_number.values()), *[""] * others] if by_number else [None] * (others + 1)
-    return labels
-
-
-def with_shown_marks(markdown: str, names: Mapping[int, str] = MappingProxyType({})) -> str:
-    """Markdown whose marks `[8][9][10]` read `[8–10]`, or `[prices.csv; letter.txt]` where their sources have names.
-
-    Code stays as it is.
-    """
+def with_ranges(markdown: str) -> str:
+    """Markdown whose marks `[8][9][10]` read `[8–10]`; code stays as it is."""
 
     def in_brackets(marks: re.Match[str]) -> str:
-        if labels := labels_in(marks[0], names):
-            return f"[{'; '.join(labels.values())}]"
         groups = in_ranges(marks[0])
         return "".join(f"[{group[0]}–{group[-1]}]" if len(group) > 1 else f"[{group[0]}]" for group in groups)
 
@@ -243,11 +207,11 @@ def with_shown_marks(markdown: str, names: Mapping[int, str] = MappingProxyType(
 def published_markdown(report: ResearchReport, appendix: str, language: Language, folders: Sequence[Path] = ()) -> str:
     """The report and what stands behind it as readers see their marks; titles and addresses of sources have none.
 
-    A report that its reader lays out has no list of references at its end: it stands behind the appendix.
+    The references of a report that its reader lays out stand behind the appendix.
     """
-    names, references = source_names(report, folders), f"\n## {WORDS[language].headings.references}\n"
+    references = f"\n## {WORDS[language].headings.references}\n"
     body, heading, listed = report.to_markdown(language, folders=folders).rpartition(references)
-    text, behind = with_shown_marks(body, names), with_shown_marks(appendix, names)
+    text, behind = with_ranges(body), with_ranges(appendix)
     if report.own_headings:
         return f"{text}\n{behind}\n{heading}{listed}\n"
     return f"{text}{heading}{listed}\n\n{behind}\n"

@@ -1,7 +1,7 @@
 """A report in Markdown that others wrote, in whatever layout: its list of references, and a draft of what it says."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import count, pairwise
 from typing import NamedTuple
 
@@ -55,8 +55,6 @@ _DEFINED = re.compile(r" {0,3}(?:[-*+][ \t]+)?\[\^?(\d{1,3})\]:[ \t]*(?=\S)")
 _LISTED = re.compile(r" {0,3}(?:[-*+][ \t]+)?(?:\[(\d{1,3})\]|(\d{1,3})[.)])[ \t]+(?=\S)")
 _SEVERAL = re.compile(r"\[\^?(\d{1,3}(?:\s?[,;、–-]\s?\^?\d{1,3})*)\]")
 _PART = re.compile(r"(\d+)(?:\s?[–-]\s?\^?(\d+))?")
-_BRACKETS = re.compile(r"\[([^\[\]]+)\](?!\()")
-_OWN_ADDRESS = re.compile(r"^(?: +- URL: |\*\*.*\*\*; )([^\s;][^;\n]*)", re.MULTILINE)
 
 
 class Reference(NamedTuple):
@@ -108,9 +106,8 @@ def read_references(markdown: str) -> ReferencedText:
         if of_references:
             taken.add(begin)
     body = "\n".join(line for place, line in enumerate(lines) if place not in taken).strip() or text
-    pieces, numbers = split_code(body), _numbers_by_name(entries)
+    pieces = split_code(body)
     pieces[::2] = [_SEVERAL.sub(lambda match: _singly(match, entries), piece) for piece in pieces[::2]]
-    pieces[::2] = [_BRACKETS.sub(lambda match: _by_number(match, numbers), piece) for piece in pieces[::2]]
     return ReferencedText(text, "".join(pieces), entries)
 
 
@@ -160,18 +157,6 @@ def _singly(match: re.Match[str], entries: Collection[int]) -> str:
             return match[0]
         numbers += part
     return "".join(f"[{number}]" for number in numbers)
-
-
-def _numbers_by_name(entries: Mapping[int, Reference]) -> dict[str, int]:
-    """The numbers of references by the names that marks may show of them."""
-    named = ((number, _OWN_ADDRESS.search(reference.text)) for number, reference in entries.items())
-    return {name[1]: number for number, name in named if name}
-
-
-def _by_number(match: re.Match[str], numbers: Mapping[str, int]) -> str:
-    """A mark that shows names as marks of numbers; other brackets as they are."""
-    marked = [numbers.get(label, int(label) if label.isdecimal() else 0) for label in match[1].split("; ")]
-    return "".join(f"[{number}]" for number in marked) if all(marked) else match[0]
 
 
 class ReadDraft(NamedTuple):

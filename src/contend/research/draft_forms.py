@@ -1,6 +1,6 @@
 """A draft in other forms: as prompts show it, as long as it is printed, without some statements, on other passages."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from typing_extensions import TypedDict
@@ -18,6 +18,7 @@ from contend.models.research import (
     flat_section,
 )
 from contend.prompts.research import PartLength
+from contend.report.plain import table_ruler
 from contend.stores.documents import text_id
 from contend.text import WORDS, detect_language
 
@@ -35,7 +36,7 @@ def shown_draft(
     the arithmetic and the searches behind the statements.
     """
     lines = [f"Title: {draft.title}"] if draft.title else []
-    lines += ["Sources: printed by the names of their files"] if draft.sources_by_name else []
+    lines += ["Sources: listed by file name at the end"] if draft.sources_by_name else []
     if draft.own_headings:
         lines.append("Headings: those of the sections alone are printed")
         lines += [f"Heading above summary and findings: {draft.opening_heading}"] if draft.opening_heading else []
@@ -56,8 +57,8 @@ def shown_draft(
 class DraftLength(TypedDict):
     """As its Markdown is printed, in words and in characters other than spaces; whole, and by part.
 
-    Signs of Markdown count as `wc -w` counts them; the marks behind a statement or a cell are one word of three
-    characters, whatever their numbers, and where they show names one for each.
+    Signs of Markdown count as `wc -w` counts them. Marks stand behind a word without a space: they are none, and three
+    characters each. References are not counted; the list of sources by name, which a reader asks for, is in words.
     """
 
     draft_words: int
@@ -69,7 +70,7 @@ def length_of(draft: Draft) -> DraftLength:
     """How long a draft is."""
 
     def statements(sign: str, part: Sequence[CitedSentence]) -> list[str]:
-        return [word for each in part for word in (sign, each.text, *_mark_words(each.passages, draft))]
+        return [word for each in part for word in (sign, each.text + _printed_marks(each.passages))]
 
     named = WORDS[detect_language(" ".join(each.text for each in draft.summary))].headings
     own, numbered = draft.own_headings, bool(draft.findings[1:]) or not draft.own_headings
@@ -85,13 +86,15 @@ def length_of(draft: Draft) -> DraftLength:
         blocks = texts[f"section {number}"] = _heading_words(section.heading)
         for block in section.blocks:
             if isinstance(block, Table):
-                blocks += _words_of(block, draft)
+                blocks += _words_of(block)
             else:
                 blocks += statements("-" if isinstance(block, ItemList) else "", block.statements())
     if draft.limits:
         texts["limits"] = [*_heading_words(named.limits), *statements("", draft.limits)]
     by_part = [(name, " ".join(of_part).split()) for name, of_part in texts.items()]
     parts = [PartLength(name=name, words=len(each), characters=sum(map(len, each))) for name, each in by_part]
+    if own and draft.sources_by_name and (documents := _documents(draft.passages())):
+        parts.append(PartLength(name="sources", words=len(["##", named.sources, *documents, *documents]), characters=0))
     return {
         "draft_words": sum(part.words for part in parts),
         "draft_characters": sum(part.characters for part in parts),
@@ -103,23 +106,24 @@ def _heading_words(heading: str) -> list[str]:
     return ["##", heading] if heading else []
 
 
-def _words_of(table: Table, draft: Draft) -> Iterator[str]:
+def _words_of(table: Table) -> Iterator[str]:
     """With the bars between its cells, and the ruler below the names of its columns."""
     marked = [table.common_passages(), *([] for _ in table.columns[1:])]
     lines = [(table.columns, marked), *((row.texts(), table.printed_passages(row)) for row in table.rows)]
-    yield " | ".join(["", *("---" for _ in table.columns), ""])
+    yield table_ruler(len(table.columns))
     for texts, passages in lines:
         for text, of_cell in zip(texts, passages, strict=True):
-            yield from ("|", text, *_mark_words(of_cell, draft))
+            yield from ("|", text + _printed_marks(of_cell))
         yield "|"
 
 
-def _mark_words(passages: Sequence[str], draft: Draft) -> list[str]:
-    """Marks by numbers are one word, by names one for each."""
-    if not draft.sources_by_name:
-        return ["[1]"] if passages else []
-    # A name is printed once, whatever its document's passages; ids of earlier releases tell no document.
-    return ["[1]"] * len({each.removeprefix(text_id(each)) or each for each in passages})
+def _printed_marks(passages: Sequence[str]) -> str:
+    return "[1]" * len(_documents(passages))
+
+
+def _documents(passages: Iterable[str]) -> list[str]:
+    """What tells a passage's document in its id, each once; ids of earlier releases tell none."""
+    return [*dict.fromkeys(each.removeprefix(text_id(each)) or each for each in passages)]
 
 
 def _heading(draft: Draft, at: PlacedSentence) -> str:

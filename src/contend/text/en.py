@@ -110,6 +110,7 @@ class Headings(NamedTuple):
     limits: str = "Constraints and Challenges"
     references: str = "References"
     also_read: str = "Also read"
+    sources: str = "Sources"
 
 
 class FeedbackWords(NamedTuple):

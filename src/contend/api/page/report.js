@@ -9,7 +9,7 @@ import { t } from "./words.js";
 
 // Tags in a report are text that somebody wrote: they are shown, not read.
 const marked = new Marked({ gfm: true, tokenizer: { html: () => undefined, tag: () => undefined } });
-const CITATION = /\[([^[\]]+)\]/g;
+const CITATION = /\[(\d{1,3}(?:–\d{1,3})?)\]/g;
 const SAFE = { RETURN_DOM_FRAGMENT: true, FORBID_TAGS: ["img", "svg", "math", "style", "form", "input", "iframe", "audio", "video"], FORBID_ATTR: ["style", "id", "name"] };
 
 /** Markdown of a report or draft: no HTML of its own, no image; links leave in a new tab. */
@@ -54,16 +54,11 @@ function outline(article) {
   return el("nav", { "aria-label": t("outline") }, el("h2", {}, t("outline")), el("ol", {}, items));
 }
 
-/** The marks that a label in brackets stands for, of those to come: [n], a range [n–m], or names and parts as the evidence has them; none for what cites nothing. */
+/** The marks that [n] or a range [n–m] stands for, of those to come; none for what cites nothing. */
 function marksOf(label, marks) {
-  if (marks[0]?.label === label) {
-    const next = marks.findIndex((mark, nth) => nth && mark.label !== "");
-    return marks.slice(0, next < 0 ? marks.length : next);
-  }
-  const [, first, last = first] = label.match(/^(\d{1,3})(?:–(\d{1,3}))?$/) ?? [];
-  const count = first ? last - first + 1 : 0;
-  const numbered = marks.slice(0, Math.max(0, count));
-  return numbered.length === count && numbered.every(({ number }, nth) => number === Number(first) + nth) ? numbered : [];
+  const [first, last = first] = label.split("–").map(Number);
+  const numbered = marks.slice(0, Math.max(0, last - first + 1));
+  return numbered.length && numbered.length === last - first + 1 && numbered.every(({ number }, nth) => number === first + nth) ? numbered : [];
 }
 
 /** Make each mark a button. The marks of a report come in the order of its evidence's marks. */
