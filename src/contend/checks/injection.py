@@ -247,7 +247,8 @@ class Planted:
             dict.fromkeys(each for of, text in every for each in _orders(of, text, suspects, speaking_documents))
         )
         honest = "\n".join([question, *(text for document, text in every if document not in suspects)])
-        self._marks = {mark for order in self._orders for mark in marks(order)} - marks(honest)
+        self._marks = {mark for order in self._orders for mark in marks(order)}
+        self._marks -= marks(honest) if self._marks else set()
         orders = set(self._orders)
         others = [
             each for of, text in every if of in suspects for each in split_sentences(clean(text)) if each not in orders
@@ -259,18 +260,22 @@ class Planted:
 
     def in_sentence(self, sentence: str) -> bool:
         """Whether a sentence is an order, or carries a code or an odd name that only orders know."""
-        return speaks_to_ai(sentence) or _key(sentence) in self._keys or bool(self._marks & marks(sentence))
+        return speaks_to_ai(sentence) or _key(sentence) in self._keys or self._has_mark(sentence)
 
     def repeated_in(self, statement: str, honest: Sequence[PassageText]) -> bool:
         """Whether a statement of a draft is an order, or says what one wants said and no honest passage does.
 
         `honest`: the passages that it cites, without those that speak to AI systems.
         """
-        if self._marks & marks(statement):
+        if self._has_mark(statement):
             return True
         if not (speaks_to_ai(statement) or self._is_like_an_order(statement)):
             return False
         return not honest or check_claim(Claim(text=statement), honest).support < NEAR
+
+    def _has_mark(self, text: str) -> bool:
+        """Mostly there is none to look for, and to read a text's own takes longer than most of a report does."""
+        return bool(self._marks) and not self._marks.isdisjoint(marks(text))
 
     def _is_like_an_order(self, statement: str) -> bool:
         own = set(terms(statement))

@@ -7,6 +7,7 @@ open_run → set_criteria → Send × teams → team → find_near_ties →
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
@@ -201,8 +202,10 @@ def build_contest_graph(services: Services) -> ContestGraph:
     graph: ContestGraph = StateGraph(
         ContestState, context_schema=RunOptions, input_schema=ContestInput, output_schema=ContestOutput
     )
-    graph.add_node("team", team, input_schema=TeamInput, error_handler=parts.forfeit, destinations=fails_to("team"))
-    graph.add_node("learn", learn, error_handler=parts.go_on_without_learning, destinations=fails_to("learn"))
+    graph.add_node(
+        "team", team, input_schema=TeamInput, error_handler=partial(parts.forfeit), destinations=fails_to("team")
+    )
+    graph.add_node("learn", learn, error_handler=partial(parts.go_on_without_learning), destinations=fails_to("learn"))
     add_node(graph, "open_run", opening.open_run, opening.refuse)
     add_node(graph, "set_criteria", opening.set_criteria)
     add_node(graph, "find_near_ties", comparing.find_near_ties)

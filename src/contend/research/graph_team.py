@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from contend.errors import DraftError, InputError, SourceError
 from contend.graph_teams import GraphRequest, ModelMeter, TeamGraph, reply_of, shown_step
+from contend.langgraph_compat import add_node
 from contend.llm.budget import Ledger
 from contend.models.evaluation import Submission
 from contend.models.options import TeamConfig
@@ -91,7 +92,9 @@ class GraphTeam:
     def build_graph(self, services: Services) -> "StateGraph[Any, Any, Any, Any]":
         nodes = GraphNodes(services)
         graph = StateGraph(GraphState, input_schema=ResearchInput, output_schema=ResearchOutput)
-        return graph.add_sequence([("ask", nodes.ask), ("check", nodes.check)]).add_edge(START, "ask")
+        add_node(graph, "ask", nodes.ask)
+        add_node(graph, "check", nodes.check)
+        return graph.add_edge(START, "ask").add_edge("ask", "check")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 from langgraph.graph import START, StateGraph
 
 from contend import quotes
+from contend.langgraph_compat import add_node
 from contend.models.evaluation import Submission
 from contend.models.research import (
     MOST_POINTS,
@@ -42,7 +43,8 @@ class QuotesTeam:
 
     def build_graph(self, services: Services) -> StateGraph[Any, Any, Any, Any]:
         graph = StateGraph(ResearchState, input_schema=ResearchInput, output_schema=ResearchOutput)
-        return graph.add_node("quote", QuotesNode(services).quote).add_edge(START, "quote")
+        add_node(graph, "quote", QuotesNode(services).quote)
+        return graph.add_edge(START, "quote")
 
 
 @dataclass(frozen=True)

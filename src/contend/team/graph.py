@@ -299,7 +299,7 @@ def build_team_graph(services: Services) -> TeamGraph:
     add_node(graph, "open_run", alone.open_run, partial(refuse, fresh=FRESH))
     add_node(graph, "set_criteria", alone.set_criteria)
     add_node(graph, "brief", nodes.brief, nodes.fail, goes_to=["finish_run"])
-    handler: Any = nodes.play_again  # LangGraph's types know no error handlers
+    handler: Any = partial(nodes.play_again)  # LangGraph's types know no error handlers
     for kind in TEAM_KINDS:
         graph.add_node(
             kind,
