@@ -115,16 +115,16 @@ def workspace(tmp_path: Path) -> Path:
 @pytest.fixture
 def documents(tmp_path: Path) -> Path:
     """A small folder about contend: Markdown, HTML, a Japanese text."""
-    return _written(tmp_path / "papers")
+    return _write_documents(tmp_path / "papers")
 
 
 @pytest.fixture(scope="session")
 def shared_documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same texts in one folder, for runs that are compared: reports name their sources' paths."""
-    return _written(tmp_path_factory.mktemp("shared") / "papers")
+    return _write_documents(tmp_path_factory.mktemp("shared") / "papers")
 
 
-def _written(folder: Path) -> Path:
+def _write_documents(folder: Path) -> Path:
     folder.mkdir()
     for name, text in DOCUMENTS.items():
         (folder / name).write_text(text, "utf-8")

@@ -28,8 +28,8 @@ class Batch:
     file: Path
 
     def start(self, *options: str, url: str = "") -> AbstractContextManager[Child]:
-        given = (*OPTIONS, "--server", url or self.api.server.url, *options)
-        return contend_child(self.workspace, "batch", self.file, *given, base_url="http://127.0.0.1:9")
+        arguments = (*OPTIONS, "--server", url or self.api.server.url, *options)
+        return contend_child(self.workspace, "batch", self.file, *arguments, base_url="http://127.0.0.1:9")
 
     def end(self, *options: str, url: str = "") -> dict[str, Any]:
         with self.start(*options, url=url) as child:
@@ -37,8 +37,8 @@ class Batch:
 
     @property
     def results(self) -> list[dict[str, Any]]:
-        written = self.file.with_name("questions.results.jsonl")
-        return [json.loads(line) for line in written.read_text("utf-8").splitlines()]
+        results_file = self.file.with_name("questions.results.jsonl")
+        return [json.loads(line) for line in results_file.read_text("utf-8").splitlines()]
 
 
 @pytest.fixture
@@ -74,21 +74,21 @@ def test_questions_queued_on_a_server_are_answered_once_also_where_the_client_wa
     plans = [theme for call in batch.vendors.calls if call.prompt == "supervisor/plan" for theme in themes
              if theme in call.user]  # fmt: skip
     assert sorted(plans) == themes
-    asked = len(batch.vendors.calls)
+    calls_before = len(batch.vendors.calls)
     assert batch.end()["exit_code"] == 0
-    assert len(batch.vendors.calls) == asked
+    assert len(batch.vendors.calls) == calls_before
 
 
 def test_a_result_line_that_was_lost_is_fetched_again_without_another_run(batch: Batch) -> None:
     _ask(batch, {"theme": _themes(1)[0], "id": "first"})
     assert batch.end()["exit_code"] == 0
-    before, asked = batch.results, len(batch.vendors.calls)
+    before, calls_before = batch.results, len(batch.vendors.calls)
     batch.file.with_name("questions.results.jsonl").unlink()
 
     assert batch.end()["exit_code"] == 0
 
     assert batch.results == before
-    assert len(batch.vendors.calls) == asked
+    assert len(batch.vendors.calls) == calls_before
 
 
 def test_a_run_that_somebody_stopped_on_the_server_is_taken_up_again(batch: Batch) -> None:
@@ -124,16 +124,16 @@ def test_a_line_that_the_server_refuses_is_named_before_anything_is_queued(batch
     _ask(batch, theme, {"theme": other, "options": {"teams": ["nobody"]}})
     known = batch.api.get("/research")["total"]
 
-    refused = batch.end()
+    result = batch.end()
 
-    assert refused["exit_code"] == 2
-    assert "questions.jsonl:2: " in refused["message"]
-    assert "nobody" in refused["message"]
+    assert result["exit_code"] == 2
+    assert "questions.jsonl:2: " in result["message"]
+    assert "nobody" in result["message"]
     assert batch.api.get("/research")["total"] == known
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "message"),
     [
         ("http://127.0.0.1:9", "it does not answer"),
         ("http://host:port", "no address: give one such as http://host:2024"),
@@ -141,14 +141,14 @@ def test_a_line_that_the_server_refuses_is_named_before_anything_is_queued(batch
         ("127.0.0.1:2024", "--server 127.0.0.1"),
     ],
 )
-def test_a_server_that_is_none_is_named_in_one_line(batch: Batch, url: str, said: str) -> None:
+def test_a_server_that_is_none_is_named_in_one_line(batch: Batch, url: str, message: str) -> None:
     _ask(batch, *_themes(1))
 
-    refused = batch.end(url=url)
+    result = batch.end(url=url)
 
-    assert refused["exit_code"] == 2
-    assert said in refused["message"]
-    assert len(refused["message"].strip().splitlines()) == 1
+    assert result["exit_code"] == 2
+    assert message in result["message"]
+    assert len(result["message"].strip().splitlines()) == 1
 
 
 def test_a_token_of_any_letters_is_sent_as_it_is(batch: Batch) -> None:

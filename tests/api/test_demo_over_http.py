@@ -15,29 +15,29 @@ def keyless(keyless_server: Server) -> Iterator[Api]:
 
 
 def test_the_recorded_demo_plays_without_a_key(keyless: Api) -> None:
-    started = keyless.http.post("/research/demo")
+    response = keyless.http.post("/research/demo")
 
-    assert started.status_code == 202, started.text
-    research = started.json()["research_id"]
-    told = [*keyless.events(research)]
-    assert told[-1]["status"] == "completed"
+    assert response.status_code == 202, response.text
+    research = response.json()["research_id"]
+    events = [*keyless.events(research)]
+    assert events[-1]["status"] == "completed"
     details = keyless.get(f"/research/{research}")
     assert "recorded on" in details["models"]["replies"]
     assert {team["team_id"] for team in details["teams"]} == {"archivist", "skeptic", "scout"}
     assert {"criteria_set", "search_done", "round_scored", "report_merged", "learned"} <= {
-        each["type"] for each in told
+        each["type"] for each in events
     }
     assert keyless.http.get(f"/research/{research}/report").text.startswith("# ")
     # A comparison is of what reports rest on, as at the terminal; this one lists a source that it read only.
     compared = keyless.get(f"/research/{research}/compare/{research}")["first"]["sources"]
-    listed = keyless.get(f"/research/{research}/report?format=json")["sources"]
-    assert compared == listed[: len(compared)]
-    assert len(compared) == len(listed) - 1
+    sources = keyless.get(f"/research/{research}/report?format=json")["sources"]
+    assert compared == sources[: len(compared)]
+    assert len(compared) == len(sources) - 1
 
 
 def test_without_a_key_and_documents_a_research_is_refused_with_what_to_give(keyless: Api) -> None:
-    refused = keyless.http.post("/research", json={"theme": "Why do bridges hum?"})
+    response = keyless.http.post("/research", json={"theme": "Why do bridges hum?"})
 
-    assert refused.status_code == 422
-    assert "documents" in refused.json()["detail"]
+    assert response.status_code == 422
+    assert "documents" in response.json()["detail"]
     assert keyless.get("/health")["language_model"] is False

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fakes.browser import serving, visited
+from fakes.browser import serving, visit
 from fakes.children import outside
 from fakes.fork_server import Process
 from fakes.servers import Server, ask
@@ -39,20 +39,20 @@ def threads(server: Server) -> int:
 def test_a_page_of_another_site_is_refused_and_nothing_is_done(server: Server, origin: str) -> None:
     before = threads(server)
 
-    status, headers, said = ask(server, "POST", "/threads", {**JSON, "Origin": origin}, "{}")
+    status, headers, body = ask(server, "POST", "/threads", {**JSON, "Origin": origin}, "{}")
 
     assert status == 403
-    assert "Origin" in json.loads(said)["detail"]
+    assert "Origin" in json.loads(body)["detail"]
     assert "access-control-allow-origin" not in headers
     assert threads(server) == before
 
 
 def test_a_preflight_into_the_private_network_is_refused(server: Server) -> None:
-    asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
-    private = {**asked, "Access-Control-Request-Private-Network": "true", "Origin": "https://evil.example"}
+    preflight_headers = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+    private = {**preflight_headers, "Access-Control-Request-Private-Network": "true", "Origin": "https://evil.example"}
 
     status, headers, _ = ask(server, "OPTIONS", "/runs/wait", private)
-    allowed, studio, _ = ask(server, "OPTIONS", "/runs/wait", {**asked, "Origin": STUDIO})
+    allowed, studio, _ = ask(server, "OPTIONS", "/runs/wait", {**preflight_headers, "Origin": STUDIO})
 
     assert status == 403
     assert not [name for name in headers if name.startswith("access-control-")]
@@ -70,10 +70,10 @@ def test_studio_and_pages_of_this_machine_may_read_the_answer(server: Server, or
 def test_a_body_that_is_not_json_is_refused(server: Server, kind: str) -> None:
     before = threads(server)
 
-    status, _, said = ask(server, "POST", "/threads", {"Content-Type": kind} if kind else {}, "{}")
+    status, _, body = ask(server, "POST", "/threads", {"Content-Type": kind} if kind else {}, "{}")
 
     assert status == 415
-    assert "application/json" in said
+    assert "application/json" in body
     assert threads(server) == before
 
 
@@ -82,10 +82,10 @@ def test_a_body_that_is_not_json_is_refused(server: Server, kind: str) -> None:
 def test_a_name_that_only_leads_here_is_refused(server: Server, host: str, path: str) -> None:
     method = "POST" if path == "/threads/search" else "GET"
 
-    status, _, said = ask(server, method, path, {**JSON, "Host": host}, "{}" if method == "POST" else "")
+    status, _, body = ask(server, method, path, {**JSON, "Host": host}, "{}" if method == "POST" else "")
 
     assert status == 403
-    assert "is not this machine" in said
+    assert "is not this machine" in body
 
 
 def test_a_socket_from_a_page_of_another_site_is_refused(server: Server) -> None:
@@ -100,10 +100,10 @@ def test_a_socket_from_a_page_of_another_site_is_refused(server: Server) -> None
     assert ask(server, "GET", f"/threads/{server.thread()}/stream/events", opening)[0] == 403
 
 
-def refused(server: Server, **how: Any) -> str:  # noqa: ANN401 - the SDK's
-    ended = server.run("contend", {"theme": THEME}, **how)
-    assert ended["status"] == "failed"
-    return str(ended["message"])
+def refusal(server: Server, **how: Any) -> str:  # noqa: ANN401 - the SDK's
+    state = server.run("contend", {"theme": THEME}, **how)
+    assert state["status"] == "failed"
+    return str(state["message"])
 
 
 @pytest.mark.parametrize(
@@ -112,10 +112,10 @@ def refused(server: Server, **how: Any) -> str:  # noqa: ANN401 - the SDK's
 def test_documents_outside_the_workspace_are_not_read_and_not_told_of(server: Server, named: str) -> None:
     path = named.format(folder=server.workspace.parent)
 
-    said = refused(server, context={"documents": [path], "sources": ["local"]})
+    result = refusal(server, context={"documents": [path], "sources": ["local"]})
 
-    assert said.startswith("documents: this server may not read ")
-    assert "name files or folders of its workspace, or have the folder listed in its CONTEND_SERVED_FOLDERS" in said
+    assert result.startswith("documents: this server may not read ")
+    assert "name files or folders of its workspace, or have the folder listed in its CONTEND_SERVED_FOLDERS" in result
 
 
 def test_an_assistant_and_a_config_from_outside_name_no_documents_either(server: Server) -> None:
@@ -125,17 +125,17 @@ def test_an_assistant_and_a_config_from_outside_name_no_documents_either(server:
     by_assistant = server.run(assistant, {"theme": THEME})
     by_config = server.run("contend", {"theme": THEME}, config={"configurable": options})
 
-    for ended in (by_assistant, by_config):
-        assert ended["message"].startswith("documents: this server may not read")
+    for outcome in (by_assistant, by_config):
+        assert outcome["message"].startswith("documents: this server may not read")
 
 
 def test_documents_of_the_workspace_and_of_listed_folders_are_read(server: Server) -> None:
-    listed = str(server.workspace.parent / "listed")
+    listed_folder = str(server.workspace.parent / "listed")
 
     own = server.run(
         "contend", {"theme": "Where does a lark nest?"}, context={"documents": [str(server.workspace / "papers")]}
     )
-    other = server.run("contend", {"theme": THEME}, context={"documents": [listed], "sources": ["local"]})
+    other = server.run("contend", {"theme": THEME}, context={"documents": [listed_folder], "sources": ["local"]})
 
     assert "A lark nests on the ground" in own["messages"][-1]["content"].replace("**", "")  # words are highlighted
     assert "Amaryllis" in other["messages"][-1]["content"]
@@ -176,7 +176,7 @@ def attack(server: Server, name: str, documents: str, profile: Path) -> dict[str
             port=server.url.rpartition(":")[2],
             socket=f"{server.url.replace('http', 'ws')}/threads/{server.thread()}/stream/events",
         )
-        return visited(site, name, script, profile)
+        return visit(site, name, script, profile)
 
 
 def test_a_page_of_another_site_gets_nothing_in_a_browser(server: Server, tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ EVERYWHERE = "0.0.0.0"  # noqa: S104 - nothing listens there: the command is ref
 
 
 @pytest.mark.parametrize(
-    ("arguments", "variables", "said"),
+    ("arguments", "variables", "message"),
     [
         ([], {}, f"--host {EVERYWHERE}: others could reach it; --expose allows it"),
         (["--expose"], {}, "--expose: set CONTEND_SERVER_TOKEN to a secret"),
@@ -212,12 +212,14 @@ EVERYWHERE = "0.0.0.0"  # noqa: S104 - nothing listens there: the command is ref
     ],
 )
 def test_a_server_that_others_reach_does_not_start_without_a_token(
-    tmp_path: Path, arguments: list[str], variables: dict[str, str], said: str
+    tmp_path: Path, arguments: list[str], variables: dict[str, str], message: str
 ) -> None:
     environment = outside(CONTEND_WORKSPACE=str(tmp_path), **variables)
-    with closing(Process("serve", "--host", EVERYWHERE, *arguments, folder=tmp_path, environment=environment)) as ended:
-        lines = ended.stderr.read().strip().splitlines()
+    with closing(
+        Process("serve", "--host", EVERYWHERE, *arguments, folder=tmp_path, environment=environment)
+    ) as process:
+        lines = process.stderr.read().strip().splitlines()
 
-        assert ended.wait() == 2
+        assert process.wait() == 2
     assert len(lines) == 1
-    assert said in lines[0]
+    assert message in lines[0]

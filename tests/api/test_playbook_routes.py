@@ -131,7 +131,7 @@ def test_a_playbook_as_it_is_read_is_a_file_that_an_import_reads(api: Api, ports
 
 
 @pytest.mark.parametrize(
-    ("sent", "status", "said"),
+    ("sent", "status", "message"),
     [
         (("POST", "/lessons", {"content": " "}), 422, "content: String should have at least 1 character"),
         (("POST", "/lessons", {"content": "長" * 2001}), 422, "content: String should have at most 2000 characters"),
@@ -148,13 +148,13 @@ def test_a_playbook_as_it_is_read_is_a_file_that_an_import_reads(api: Api, ports
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_changes_nothing(
-    api: Api, ports: str, sent: tuple[str, str, object], status: int, said: str
+    api: Api, ports: str, sent: tuple[str, str, object], status: int, message: str
 ) -> None:
     method, path, body = sent
-    refused = api.http.request(method, f"{ports}{path}", json=body)
+    response = api.http.request(method, f"{ports}{path}", json=body)
 
-    assert (refused.status_code, "\n" in refused.json()["detail"]) == (status, False), refused.text
-    assert said in refused.json()["detail"]
+    assert (response.status_code, "\n" in response.json()["detail"]) == (status, False), response.text
+    assert message in response.json()["detail"]
     assert (contents(api, ports), api.get(ports)["version"]) == ([PRIMARY, YEAR], 1)
 
 
@@ -210,9 +210,9 @@ def test_a_damaged_playbook_is_told_beside_the_others_and_a_version_takes_its_pl
     name = ports.removeprefix("/playbooks/")
     (api.server.workspace / "playbooks" / f"{name}.json").write_text('{"dataset":', "utf-8")
 
-    listed = {item["dataset"]: item["problem"] for item in api.get("/playbooks")["playbooks"]}
-    assert "the last good version is 2" in listed.pop(name)
-    assert set(listed.values()) <= {None}
+    problems = {item["dataset"]: item["problem"] for item in api.get("/playbooks")["playbooks"]}
+    assert "the last good version is 2" in problems.pop(name)
+    assert set(problems.values()) <= {None}
     assert api.http.get(ports).status_code == 503
     assert [each["version"] for each in api.get(f"{ports}/versions")["versions"]] == [2, 1]
 

@@ -16,26 +16,26 @@ THEME = "How does resume work after a crash?"
 
 
 def test_a_research_is_followed_from_its_start_to_its_report(api: Api) -> None:
-    started = api.http.post("/research", json={"theme": THEME, "options": {"teams": ["alpha"], "dataset": "followed"}})
+    response = api.http.post("/research", json={"theme": THEME, "options": {"teams": ["alpha"], "dataset": "followed"}})
 
-    assert (started.status_code, started.json()["status"]) == (202, "started")
-    research = started.json()["research_id"]
+    assert (response.status_code, response.json()["status"]) == (202, "started")
+    research = response.json()["research_id"]
     assert UUID(research).version == 4
-    told = [*api.events(research)]
-    kinds = [event["type"] for event in told if event["type"] not in {"status", "documents_read"}]
+    events = [*api.events(research)]
+    kinds = [event["type"] for event in events if event["type"] not in {"status", "documents_read"}]
     once = [kind for place, kind in enumerate(kinds) if kind not in kinds[:place]]
     assert once == [
         "run_started", "criteria_set", "team_started", "round_started", "step_done", "search_done", "round_submitted",
         "round_scored", "round_judged", "team_done", "winner_picked", "report_published", "learned", "run_done",
     ]  # fmt: skip
-    ids = [event["id"] for event in told if event["type"] != "status"]
+    ids = [event["id"] for event in events if event["type"] != "status"]
     assert ids == sorted(set(ids))
-    assert all({"team_id", "round_number", "at", "spent"} <= event.keys() for event in told if "id" in event)
-    states = [event["status"] for event in told if event["type"] == "status"]
+    assert all({"team_id", "round_number", "at", "spent"} <= event.keys() for event in events if "id" in event)
+    states = [event["status"] for event in events if event["type"] == "status"]
     assert states[-1] == "completed"
     assert set(states[:-1]) <= {"started", "processing"}
-    (written, *_) = [event for event in told if event.get("step") == "write"]
-    draft = api.http.get(f"/research/{research}/documents/{written['document']}")
+    (write_event, *_) = [event for event in events if event.get("step") == "write"]
+    draft = api.http.get(f"/research/{research}/documents/{write_event['document']}")
     assert draft.text.startswith(f"# {THEME}")
 
 
@@ -103,8 +103,8 @@ def test_a_client_that_lost_its_connection_goes_on_where_it_was(api: Api) -> Non
 def test_plans_of_two_teams_are_edited_and_approved_one_after_the_other(api: Api) -> None:
     research = api.start(THEME, enable_human_intervention=True, options={"learn": False})
     api.until(research, "status", status="interrupted")
-    listed = next(each for each in api.get("/research")["items"] if each["research_id"] == research)
-    assert (listed["status"], listed["waiting"]) == ("interrupted", True)
+    item = next(each for each in api.get("/research")["items"] if each["research_id"] == research)
+    assert (item["status"], item["waiting"]) == ("interrupted", True)
     assert api.get(f"/research/{research}/progress")["estimated_completion_time"] is None
     questions = {each["team_id"]: each for each in api.get(f"/research/{research}/questions")["questions"]}
     assert set(questions) == {"alpha", "beta"}
@@ -115,15 +115,15 @@ def test_plans_of_two_teams_are_edited_and_approved_one_after_the_other(api: Api
     first = api.http.post(f"/research/{research}/answers", json={"answers": {"alpha": edit}})
     waits = api.until(research, "run_resumed")
     api.until(research, "status", status="interrupted")
-    left = api.get(f"/research/{research}/questions")["questions"]
+    open_questions = api.get(f"/research/{research}/questions")["questions"]
     second = api.http.post(f"/research/{research}/answers", json={"decision": "approve"})
-    ended = api.until(research, "run_done")
+    run_done = api.until(research, "run_done")
     late = api.http.post(f"/research/{research}/answers", json={"answers": {questions["beta"]["id"]: "approve"}})
 
     assert (first.status_code, second.status_code) == (202, 202)
     assert waits["answers"] == {questions["alpha"]["id"]: {**edit, "reason": ""}}
-    assert [each["team_id"] for each in left] == ["beta"]
-    assert ended["status"] == "completed"
+    assert [each["team_id"] for each in open_questions] == ["beta"]
+    assert run_done["status"] == "completed"
     queries = {
         event["query"]
         for event in api.events(research)
@@ -147,7 +147,7 @@ def test_a_cancelled_research_stops_says_so_and_goes_on(api: Api, endpoint: Vend
     again = api.http.delete(f"/research/{research}")
     stopped = api.get(f"/research/{research}/progress")
     resumed = api.http.post(f"/research/{research}/resume")
-    ended = api.until(research, "run_done")
+    run_done = api.until(research, "run_done")
 
     assert (progress["current_node"], progress["current_iteration"]) == ("writer", 1)
     assert progress["nodes_completed"] == ["open_run", "set_criteria", "brief", "supervisor", "researcher"]
@@ -158,7 +158,7 @@ def test_a_cancelled_research_stops_says_so_and_goes_on(api: Api, endpoint: Vend
     assert (again.status_code, again.json()["status"]) == (200, "interrupted")
     assert (stopped["estimated_completion_time"], stopped["teams"][0]["status"]) == (None, "interrupted")
     assert resumed.status_code == 202
-    assert ended["status"] == "completed"
+    assert run_done["status"] == "completed"
     assert [event["type"] for event in api.events(research)].count("run_stopped") == 1
     assert api.http.delete(f"/research/{research}").status_code == 409
 
@@ -175,19 +175,19 @@ def test_a_research_that_is_cancelled_in_the_queue_says_so_and_goes_on_as_it_was
     before = api.get(f"/research/{queued}")["status"]
 
     cancelled = api.http.delete(f"/research/{queued}").json()
-    listed = {each["research_id"]: each for each in api.get("/research")["items"]}
+    items = {each["research_id"]: each for each in api.get("/research")["items"]}
     for research in working:
         api.http.delete(f"/research/{research}")
     endpoint.heal()
     resumed = api.http.post(f"/research/{queued}/resume")
-    ended = api.until(queued, "run_done")
+    run_done = api.until(queued, "run_done")
 
     assert (before, cancelled["status"]) == ("started", "interrupted")
     assert cancelled["message"] == "stopped before it began: nothing is spent, and it can go on"
-    assert (listed[queued]["status"], listed[queued]["outcome"]) == ("interrupted", None)
-    assert {listed[each]["status"] for each in working} == {"processing"}
-    assert all(listed[each]["progress"]["teams"][0]["current_node"] == "supervisor" for each in working)
-    assert (resumed.status_code, ended["status"]) == (202, "completed")
+    assert (items[queued]["status"], items[queued]["outcome"]) == ("interrupted", None)
+    assert {items[each]["status"] for each in working} == {"processing"}
+    assert all(items[each]["progress"]["teams"][0]["current_node"] == "supervisor" for each in working)
+    assert (resumed.status_code, run_done["status"]) == (202, "completed")
     assert api.get(f"/research/{queued}")["dataset"] == "of-the-queue"
 
 
@@ -196,15 +196,15 @@ async def test_a_research_that_began_with_another_config_is_refused_with_the_dif
 ) -> None:
     contest = Contest(api.server.workspace, shared_documents, endpoint.base_url)
     team = api.server.workspace / "config" / "teams" / "alpha.toml"
-    kept, research = team.read_text("utf-8"), str(uuid4())
-    team.write_text(f"{kept}# of another time\n", "utf-8")
+    content, research = team.read_text("utf-8"), str(uuid4())
+    team.write_text(f"{content}# of another time\n", "utf-8")
     await contest.run(THEME, thread_id=research, teams=["alpha"], approve=["plan"], learn=False)
-    team.write_text(kept, "utf-8")
+    team.write_text(content, "utf-8")
 
-    answered = api.http.post(f"/research/{research}/answers", json={"decision": "approve"})
+    response = api.http.post(f"/research/{research}/answers", json={"decision": "approve"})
 
-    assert answered.status_code == 409
-    assert "changed since the run began: config/teams/alpha.toml" in answered.json()["detail"]
+    assert response.status_code == 409
+    assert "changed since the run began: config/teams/alpha.toml" in response.json()["detail"]
     details = api.get(f"/research/{research}")
     assert (details["status"], details["waiting"], len(details["questions"])) == ("interrupted", True, 1)
 
@@ -216,32 +216,32 @@ def test_a_deleted_research_is_gone_and_one_at_work_is_not_deleted(api: Api, end
     while not endpoint.hung:
         time.sleep(0.02)
 
-    refused = api.http.delete(f"/research/{working}/data")
+    response = api.http.delete(f"/research/{working}/data")
     deleted = api.http.delete(f"/research/{finished}/data")
     api.http.delete(f"/research/{working}")
 
-    assert (refused.status_code, deleted.status_code) == (409, 204)
+    assert (response.status_code, deleted.status_code) == (409, 204)
     assert api.http.get(f"/research/{finished}").status_code == 404
     assert finished not in [each["research_id"] for each in api.get("/research?limit=200")["items"]]
 
 
 def test_a_further_question_is_a_run_of_its_own_on_the_thread(api: Api) -> None:
     finished = finished_research(api)
-    asked = api.http.post(
+    response = api.http.post(
         f"/research/{finished}/follow-up",
         json={"theme": "What is a team?", "options": {"teams": ["alpha"], "learn": False}},
     )
-    told = []
+    events = []
     for event in api.events(finished):
-        told.append(event)
-        if event["type"] == "run_done" and len([each for each in told if each["type"] == "run_done"]) == 2:
+        events.append(event)
+        if event["type"] == "run_done" and len([each for each in events if each["type"] == "run_done"]) == 2:
             break
 
-    assert (asked.status_code, asked.json()["research_id"]) == (202, finished)
-    started = [event for event in told if event["type"] == "run_started"]
+    assert (response.status_code, response.json()["research_id"]) == (202, finished)
+    started = [event for event in events if event["type"] == "run_started"]
     assert [event["theme"] for event in started] == [THEME, "What is a team?"]
     assert api.get(f"/research/{finished}")["theme"] == "What is a team?"
-    assert api.get(f"/research/{finished}/progress")["spent"]["requests"] == told[-1]["spent"]["requests"]
+    assert api.get(f"/research/{finished}/progress")["spent"]["requests"] == events[-1]["spent"]["requests"]
 
 
 def test_the_history_is_searched_and_paged(api: Api, finished: str) -> None:
@@ -249,11 +249,11 @@ def test_the_history_is_searched_and_paged(api: Api, finished: str) -> None:
     api.until(other, "status", status="completed")
 
     page = api.get("/research?limit=1")
-    found = api.get("/research?search=walrus")
+    history = api.get("/research?search=walrus")
 
     assert [item["research_id"] for item in page["items"]] == [other]
     assert page["total"] >= 2
-    assert [item["research_id"] for item in found["items"]] == [other]
+    assert [item["research_id"] for item in history["items"]] == [other]
     both = api.get(f"/research/{finished}/compare/{other}")
     assert not both["same_question"]
     assert both["first"]["statistics"]["iterations"] >= 1
@@ -278,11 +278,11 @@ def test_bad_input_is_refused_in_one_line_before_anything_is_spent(
     api: Api, endpoint: Vendors, request_body: dict[str, object], line: str
 ) -> None:
     for path in ("/research", "/research/dry-run"):
-        refused = api.http.post(path, json=request_body)
+        response = api.http.post(path, json=request_body)
 
-        assert refused.status_code == 422, refused.text
-        assert line in refused.json()["detail"]
-        assert "\n" not in refused.json()["detail"]
+        assert response.status_code == 422, response.text
+        assert line in response.json()["detail"]
+        assert "\n" not in response.json()["detail"]
     assert [call for call in endpoint.calls if call.prompt] == []
 
 

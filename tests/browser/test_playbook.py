@@ -27,7 +27,7 @@ def dataset(server: Server) -> str:
     return name
 
 
-def opened(page: Page, server: Server, dataset: str) -> Page:
+def open_playbook(page: Page, server: Server, dataset: str) -> Page:
     page.goto(f"{server.url}/app/#/playbook/{dataset}")
     expect(page.get_by_role("list", name="searching")).to_be_visible()
     return page
@@ -42,7 +42,7 @@ def saved(page: Page, version: int) -> None:
 
 
 def test_a_person_sees_what_was_learned_disagrees_edits_and_undoes(page: Page, server: Server, dataset: str) -> None:
-    opened(page, server, dataset)
+    open_playbook(page, server, dataset)
     expect(lesson(page, PRIMARY)).to_contain_text("helpful 3")
 
     page.get_by_role("button", name=f"Edit: {PRIMARY}").click()
@@ -63,7 +63,7 @@ def test_a_person_sees_what_was_learned_disagrees_edits_and_undoes(page: Page, s
 
 
 def test_a_lesson_is_retired_restored_and_one_of_ones_own_added(page: Page, server: Server, dataset: str) -> None:
-    opened(page, server, dataset)
+    open_playbook(page, server, dataset)
     page.get_by_role("button", name=f"Retire: {PRIMARY}").click()
     saved(page, 2)
     expect(page.get_by_role("list", name="searching")).to_have_count(0)
@@ -89,7 +89,7 @@ def test_a_lesson_is_retired_restored_and_one_of_ones_own_added(page: Page, serv
 
 
 def test_by_keys_alone_a_lesson_is_edited_and_the_focus_comes_back(page: Page, server: Server, dataset: str) -> None:
-    opened(page, server, dataset)
+    open_playbook(page, server, dataset)
     edit = page.get_by_role("button", name=f"Edit: {PRIMARY}")
     edit.focus()
     page.keyboard.press("Enter")
@@ -109,7 +109,7 @@ def test_by_keys_alone_a_lesson_is_edited_and_the_focus_comes_back(page: Page, s
 
 
 def test_what_somebody_changed_meanwhile_is_told_and_not_lost(page: Page, server: Server, dataset: str) -> None:
-    opened(page, server, dataset)
+    open_playbook(page, server, dataset)
     page.get_by_role("button", name=f"Edit: {PRIMARY}").click()
     page.get_by_label("Lesson").first.fill("Search opinion pieces only.")
     added = httpx.post(f"{server.url}/playbooks/{dataset}/lessons", json={"content": "Ask early."}, timeout=60)
@@ -127,7 +127,7 @@ def test_what_somebody_changed_meanwhile_is_told_and_not_lost(page: Page, server
 def test_a_button_on_what_somebody_changed_meanwhile_is_refused_in_sight(
     page: Page, server: Server, dataset: str
 ) -> None:
-    opened(page, server, dataset)
+    open_playbook(page, server, dataset)
     httpx.post(f"{server.url}/playbooks/{dataset}/lessons", json={"content": "Ask early."}, timeout=60)
 
     page.get_by_role("button", name=f"Retire: {PRIMARY}").click()
@@ -152,7 +152,7 @@ def test_a_damaged_playbook_is_told_and_gets_a_good_versions_lessons(page: Page,
 
 
 def test_markup_in_a_lesson_is_text_wherever_it_is_shown(page: Page, server: Server, dataset: str) -> None:
-    opened(page, server, dataset)
+    open_playbook(page, server, dataset)
     for each in page.locator("summary").all():
         each.click()
     expect(page.locator("ins", has_text=HOSTILE)).to_be_visible()
@@ -165,7 +165,7 @@ def test_on_a_phone_in_japanese_and_dark_a_lesson_is_edited_without_scrolling_si
     browser: Browser, server: Server, dataset: str
 ) -> None:
     context = browser.new_context(viewport={"width": 400, "height": 800}, locale="ja-JP", color_scheme="dark")
-    page = opened(context.new_page(), server, dataset)
+    page = open_playbook(context.new_page(), server, dataset)
     page.get_by_role("button", name=f"編集: {PRIMARY}").click()
     page.get_by_label("教訓").first.fill("意見の前に一次資料を探す。")
     for each in page.locator("summary").all():

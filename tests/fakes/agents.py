@@ -26,22 +26,22 @@ def next_tool_call(body: dict[str, Any]) -> dict[str, Any] | None:
 
 def agents_report(body: dict[str, Any]) -> str:
     """The first sentences of each result of a search, cited by number."""
-    told = "\n\n".join(str(message["content"]) for message in body["messages"] if message["role"] == "tool")
-    if "## References" in told:  # another agent's report
-        return told[told.index("# What was found") :]
-    heads = [*_RESULT.finditer(told)]
-    ends = [*(head.start() for head in heads), len(told)][1:]
+    text = "\n\n".join(str(message["content"]) for message in body["messages"] if message["role"] == "tool")
+    if "## References" in text:  # another agent's report
+        return text[text.index("# What was found") :]
+    heads = [*_RESULT.finditer(text)]
+    ends = [*(head.start() for head in heads), len(text)][1:]
     references: dict[str, str] = {}
     lines = []
     for head, end in zip(heads, ends, strict=True):
         references.setdefault(head[2], head[1])
         number = list(references).index(head[2]) + 1
-        lines += [f"- {each} [{number}]" for each in split_sentences(told[head.end() : end])[:3]]
-    listed = [f"{number}. {title}, {name}" for number, (name, title) in enumerate(references.items(), start=1)]
-    return "\n".join(["# What was found", "", "## Key Findings", "", *lines, "", "## References", "", *listed])
+        lines += [f"- {each} [{number}]" for each in split_sentences(text[head.end() : end])[:3]]
+    references_list = [f"{number}. {title}, {name}" for number, (name, title) in enumerate(references.items(), start=1)]
+    return "\n".join(["# What was found", "", "## Key Findings", "", *lines, "", "## References", "", *references_list])
 
 
 def _question(body: dict[str, Any]) -> str:
-    asked = next(message["content"] for message in body["messages"] if message["role"] == "user")
-    found = re.search(r"<question-[0-9a-f]{8}>\n?(.*?)\n?</question-", str(asked), re.DOTALL)
-    return found[1] if found else str(asked)
+    question = next(message["content"] for message in body["messages"] if message["role"] == "user")
+    match = re.search(r"<question-[0-9a-f]{8}>\n?(.*?)\n?</question-", str(question), re.DOTALL)
+    return match[1] if match else str(question)

@@ -61,7 +61,7 @@ def serving() -> Iterator[Site]:
         site.close()
 
 
-def visited(site: Site, name: str, script: str, profile: Path) -> dict[str, Any]:
+def visit(site: Site, name: str, script: str, profile: Path) -> dict[str, Any]:
     """What a page's script returns that Chromium opened under this host name; every name leads to this machine."""
     site.page = f"""<!doctype html><meta charset=utf-8><script type=module>
 const seen = await (async () => {{ {script} }})();
@@ -86,8 +86,8 @@ await fetch("/seen", {{method: "POST", body: JSON.stringify(seen)}});
 def chromium() -> str:
     """The browser's command. Without one a test is skipped, and fails where nothing may be skipped."""
     for name in _CHROMIUM:
-        if found := shutil.which(name):
-            return found
+        if path := shutil.which(name):
+            return path
     if os.environ.get("CI"):
         raise AssertionError("Chromium is not installed: apt-get install chromium")
     pytest.skip("Chromium is not installed: apt-get install chromium")

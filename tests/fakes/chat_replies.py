@@ -54,7 +54,7 @@ PROMPTS = {
 """The prompt that asks for each shape."""
 
 
-class Asked(NamedTuple):
+class ChatRequest(NamedTuple):
     """A request as the fake reads it. `settled` is the user text without dates, marks and standings."""
 
     shape: str
@@ -63,7 +63,7 @@ class Asked(NamedTuple):
     user: str
 
     @property
-    def settled(self) -> str:
+    def plain_user_text(self) -> str:
         return _DATE.sub("", _MARK.sub(">", _STANDINGS.sub("", self.user)))
 
     def blocks(self, *labels: str) -> list[str]:
@@ -74,7 +74,7 @@ class Asked(NamedTuple):
         """The question: what stands under its heading, else the first text of somebody else."""
         headed = _QUESTION.search(self.user)
         first = _BLOCK.search(self.user, headed.start() if headed else 0)
-        return first[3] if first else self.settled[:200]
+        return first[3] if first else self.plain_user_text[:200]
 
     @property
     def passages(self) -> list[int]:
@@ -93,61 +93,67 @@ class Asked(NamedTuple):
 
     def section(self, *headings: str) -> str:
         """The text below a heading, up to the next."""
-        found = re.search(rf"^# (?:{'|'.join(headings)})\n(.*?)(?=^# |\Z)", self.settled, re.DOTALL | re.MULTILINE)
-        return found[1] if found else ""
+        match = re.search(
+            rf"^# (?:{'|'.join(headings)})\n(.*?)(?=^# |\Z)", self.plain_user_text, re.DOTALL | re.MULTILINE
+        )
+        return match[1] if match else ""
 
     def numbers(self, name: str) -> list[int]:
         """The numbers that the schema offers for a list field, anywhere in it."""
-        found: list[int] = []
+        numbers: list[int] = []
         for shape in [self.schema, *self.schema.get("$defs", {}).values()]:
             items = shape.get("properties", {}).get(name, {}).get("items", {})
-            found += items.get("enum", [items["const"]] if "const" in items else [])
-        return found
+            numbers += items.get("enum", [items["const"]] if "const" in items else [])
+        return numbers
 
 
-def answer(asked: Asked) -> str:
+def answer(request: ChatRequest) -> str:
     """The reply's JSON."""
-    make = _REPLIES.get(asked.shape)
-    reply = make(asked) if make else _sample(asked.schema, asked.schema.get("$defs", {}), _hash(asked.settled))
+    make = _REPLIES.get(request.shape)
+    reply = (
+        make(request)
+        if make
+        else _sample(request.schema, request.schema.get("$defs", {}), _hash(request.plain_user_text))
+    )
     return json.dumps(reply, ensure_ascii=False)
 
 
-def _plan(asked: Asked) -> dict[str, Any]:
-    words = _spoken(asked.theme) or [asked.theme[:60]]
-    second = _spoken(" ".join(asked.blocks("feedback")))[:2]
-    angles = ["概要", "原因", "課題"] if _japanese(asked) else ["overview", "causes", "limits"]
-    turn = _hash(asked.system + asked.settled) % len(angles)
+def _plan(request: ChatRequest) -> dict[str, Any]:
+    words = _spoken(request.theme) or [request.theme[:60]]
+    second = _spoken(" ".join(request.blocks("feedback")))[:2]
+    angles = ["概要", "原因", "課題"] if _japanese(request) else ["overview", "causes", "limits"]
+    turn = _hash(request.system + request.plain_user_text) % len(angles)
     queries = [" ".join([*words[:3], angle, *second]) for angle in angles[turn:] + angles[:turn]]
-    points = [f"{asked.theme[:120]} – {angle}" for angle in angles]
+    points = [f"{request.theme[:120]} – {angle}" for angle in angles]
     return {
         "investigation_points": points,
         "search_queries": [shorten(query, 200) for query in queries],
-        "plan_text": shorten(f"{asked.theme[:200]}: {', '.join(angles)}.", 600),
+        "plan_text": shorten(f"{request.theme[:200]}: {', '.join(angles)}.", 600),
     }
 
 
-def _research_plan(asked: Asked) -> dict[str, Any]:
+def _research_plan(request: ChatRequest) -> dict[str, Any]:
     """As `_plan`; each query serves the point of the same place."""
-    plan = _plan(asked)
+    plan = _plan(request)
     queries = enumerate(plan["search_queries"], start=1)
     return {
         "plan_text": plan["plan_text"],
-        "title": shorten(asked.theme, 120),
+        "title": shorten(request.theme, 120),
         "points": plan["investigation_points"],
-        "outline": ["概要", "詳細"] if _japanese(asked) else ["Overview", "Details"],
+        "outline": ["概要", "詳細"] if _japanese(request) else ["Overview", "Details"],
         "queries": [{"query": query, "points": [number]} for number, query in queries],
     }
 
 
-def _choice(asked: Asked) -> dict[str, Any]:
+def _choice(request: ChatRequest) -> dict[str, Any]:
     """Every passage serves the first point."""
-    return {"points": [{"point": 1, "passages": asked.passages[:40]}], "others": [], "gaps": []}
+    return {"points": [{"point": 1, "passages": request.passages[:40]}], "others": [], "gaps": []}
 
 
-def _report(asked: Asked) -> dict[str, Any]:
+def _report(request: ChatRequest) -> dict[str, Any]:
     """Sentences of the passages as a report with a paragraph, a list and a table."""
-    quotes = _quotes(asked)
-    body = quotes or [_statement(_opening(asked), [], "judgement")]
+    quotes = _quotes(request)
+    body = quotes or [_statement(_opening(request), [], "judgement")]
     rows = [_row(each) for each in quotes[:2]]
     table = [{"type": "table", "columns": ["Statement", "No."], "rows": rows}] if rows else []
     return {
@@ -160,34 +166,34 @@ def _report(asked: Asked) -> dict[str, Any]:
             {"heading": "Overview", "blocks": [{"type": "paragraph", "sentences": body[:8]}]},
             {"heading": "Details", "blocks": [{"type": "list", "items": body[2:10] or body}, *table]},
         ],
-        "limits": [_statement(_opening(asked), [], "judgement")],
-        "lessons": asked.lessons[:2],
+        "limits": [_statement(_opening(request), [], "judgement")],
+        "lessons": request.lessons[:2],
     }
 
 
-def _section(asked: Asked) -> dict[str, Any]:
+def _section(request: ChatRequest) -> dict[str, Any]:
     """Sentences of the passages under the section's number, each section's own."""
-    number = int(re.findall(r"(?:section |第)(\d+)", asked.user)[-1])
-    quotes = _quotes(asked) or [_statement(_opening(asked), [], "judgement")]
+    number = int(re.findall(r"(?:section |第)(\d+)", request.user)[-1])
+    quotes = _quotes(request) or [_statement(_opening(request), [], "judgement")]
     own = quotes[number - 1 :: 3] or quotes[:1]
     section = {"heading": f"Part {number}", "blocks": [{"type": "paragraph", "sentences": own[:6]}]}
     return {"section": section, "lessons": []}
 
 
-def _merge(asked: Asked) -> dict[str, Any]:
+def _merge(request: ChatRequest) -> dict[str, Any]:
     """A report of its own of the same passages, and a word on what was taken."""
-    letters = re.findall(r"^# (?:Report |報告)([A-Z])$", asked.user, re.MULTILINE)
+    letters = re.findall(r"^# (?:Report |報告)([A-Z])$", request.user, re.MULTILINE)
     return {
-        **_report(asked),
+        **_report(request),
         "title": "",
         "taken": [{"report": letter, "what": f"the facts of {letter}"} for letter in letters],
     }
 
 
-def _revision(asked: Asked) -> dict[str, Any]:
+def _revision(request: ChatRequest) -> dict[str, Any]:
     """One more section, of what the passages say that the draft does not."""
-    draft = "\n".join(asked.blocks("draft"))
-    new = [each for each in _quotes(asked) if each["text"] not in draft][:6]
+    draft = "\n".join(request.blocks("draft"))
+    new = [each for each in _quotes(request) if each["text"] not in draft][:6]
     section = {"heading": "Further", "blocks": [{"type": "paragraph", "sentences": new}]}
     return {
         "not_done": [],
@@ -199,14 +205,14 @@ def _revision(asked: Asked) -> dict[str, Any]:
     }
 
 
-def _quotes(asked: Asked) -> list[dict[str, Any]]:
+def _quotes(request: ChatRequest) -> list[dict[str, Any]]:
     """Sentences of the passages, those nearest to the question first."""
     quotes = [
         _statement(sentence, [number])
-        for number, passage in zip(asked.passages, asked.passage_texts, strict=False)
+        for number, passage in zip(request.passages, request.passage_texts, strict=False)
         for sentence in _quotable(passage)[:3]
     ]
-    wanted = set(_words(asked.theme + " ".join(asked.blocks("fixes"))))
+    wanted = set(_words(request.theme + " ".join(request.blocks("fixes"))))
     return sorted(quotes, key=lambda quote: -len(wanted & set(_words(str(quote["text"])))))
 
 
@@ -222,43 +228,43 @@ def _row(statement: dict[str, Any]) -> dict[str, Any]:
     return {"cells": cells, "sources": [], "kind": statement["kind"], "basis": statement["basis"]}
 
 
-def _fixes(asked: Asked) -> dict[str, Any]:
-    draft = "\n".join(asked.blocks("draft"))
-    points = re.findall(r"^\d+\. <text-[0-9a-f]+>(.*?)</text", asked.user, re.MULTILINE)
+def _fixes(request: ChatRequest) -> dict[str, Any]:
+    draft = "\n".join(request.blocks("draft"))
+    points = re.findall(r"^\d+\. <text-[0-9a-f]+>(.*?)</text", request.user, re.MULTILINE)
     missing = [point for point in points if not set(_words(point)) & set(_words(draft))]
     fixes = [{"where": "section 1", "what": shorten(f"Not answered yet: {point}", 600)} for point in missing]
     return {"fixes": fixes[:15], "gaps": [], "accept": not missing}
 
 
-def _draft(asked: Asked) -> dict[str, Any]:
+def _draft(request: ChatRequest) -> dict[str, Any]:
     """Sentences of the passages, those nearest to the question first; more of them where a best draft stands.
 
     A lesson that says so leaves none.
     """
-    offered = asked.numbers("sources")
-    most = 3 if asked.blocks("draft") else 2
+    offered = request.numbers("sources")
+    most = 3 if request.blocks("draft") else 2
     quotes = [
         {"text": sentence, "sources": [number]}
-        for number, passage in zip(offered, asked.blocks("passage"), strict=False)
+        for number, passage in zip(offered, request.blocks("passage"), strict=False)
         for sentence in _quotable(passage)[:most]
     ]
-    wanted = set(_words(asked.theme + " ".join(asked.blocks("feedback"))))
+    wanted = set(_words(request.theme + " ".join(request.blocks("feedback"))))
     quotes.sort(key=lambda quote: -len(wanted & set(_words(str(quote["text"])))))
-    if any("leave the sources out" in lesson for lesson in asked.blocks("bullet")):
+    if any("leave the sources out" in lesson for lesson in request.blocks("bullet")):
         quotes = []
-    plain = [{"text": _opening(asked), "sources": []}]
+    plain = [{"text": _opening(request), "sources": []}]
     body = quotes or plain
     return {
         "summary": [*body[:2], *plain][:4],
         "findings": body[:4],
         "analysis": (body[2:12] + body[:2])[:12] if len(body) > 1 else body * 2,
         "limits": plain[:1],
-        "bullets": asked.numbers("bullets")[:2],
+        "bullets": request.numbers("bullets")[:2],
     }
 
 
-def _opening(asked: Asked) -> str:
-    if _japanese(asked):
+def _opening(request: ChatRequest) -> str:
+    if _japanese(request):
         return "この報告は、渡された資料だけに基づいており、資料にないことは扱っていません。"
     return "This report rests on the passages that were given, and says nothing that they do not hold."
 
@@ -268,18 +274,20 @@ def _quotable(passage: str) -> list[str]:
     return [sentence for sentence in sentences if 20 <= len(sentence) <= 390 and not sentence.startswith(("#", "|"))]
 
 
-def _review(asked: Asked) -> dict[str, Any]:
-    missing = [point for point in asked.blocks("text")[1:] if not set(_words(point)) & set(_words(_submitted(asked)))]
+def _review(request: ChatRequest) -> dict[str, Any]:
+    missing = [
+        point for point in request.blocks("text")[1:] if not set(_words(point)) & set(_words(_submitted(request)))
+    ]
     return {"feedback": f"Not answered yet: {'; '.join(missing)}"[:800], "more_queries": [], "accept": not missing}
 
 
-def _metric(asked: Asked) -> dict[str, Any]:
+def _metric(request: ChatRequest) -> dict[str, Any]:
     """More of the question's words and more cited sentences score higher; the metric's name moves it a little."""
-    text = _settled_submission(asked)
-    wanted = set(_words(asked.theme))
+    text = _settled_submission(request)
+    wanted = set(_words(request.theme))
     covered = len(wanted & set(_words(text))) / max(1, len(wanted))
     cited = min(20, len(_CITATION.findall(text)))
-    metric = _METRIC.search(asked.system + asked.settled)
+    metric = _METRIC.search(request.system + request.plain_user_text)
     wobble = _hash(text + (metric[0] if metric else "")) % 15
     quotes = (sentence.partition("[")[0].strip() for sentence in split_sentences(text))
     return {
@@ -289,27 +297,27 @@ def _metric(asked: Asked) -> dict[str, Any]:
     }
 
 
-def _criteria(asked: Asked) -> dict[str, Any]:
+def _criteria(request: ChatRequest) -> dict[str, Any]:
     """One criterion for each word of the question, and as many on what every report needs."""
-    words = _spoken(asked.theme)[:7]
-    said = [f"It says what {word} is about" for word in words]
-    said += [f"It names limit number {number}" for number in range(1, 9)]
+    words = _spoken(request.theme)[:7]
+    findings = [f"It says what {word} is about" for word in words]
+    findings += [f"It names limit number {number}" for number in range(1, 9)]
     weights = (5, 3, 1)
-    return {"criteria": [{"text": text, "weight": weights[at % 3]} for at, text in enumerate(said)][:12]}
+    return {"criteria": [{"text": text, "weight": weights[at % 3]} for at, text in enumerate(findings)][:12]}
 
 
-def _verdicts(asked: Asked) -> dict[str, Any]:
+def _verdicts(request: ChatRequest) -> dict[str, Any]:
     """A criterion is met where the submission has its third word; a metric scores as `_metric` would say."""
-    (text, *_) = asked.blocks("submission")
-    listed = re.findall(r"^(\d+)\. (.+)$", "\n".join(asked.blocks("criteria")), re.MULTILINE)
-    names = re.findall(r"^## ([a-z_]+)$", asked.section("Metrics", "指標"), re.MULTILINE)
+    (text, *_) = request.blocks("submission")
+    entries = re.findall(r"^(\d+)\. (.+)$", "\n".join(request.blocks("criteria")), re.MULTILINE)
+    names = re.findall(r"^## ([a-z_]+)$", request.section("Metrics", "指標"), re.MULTILINE)
     criteria = []
-    for number, criterion in listed:
+    for number, criterion in entries:
         met = set(_words(criterion)) & set(_words(text))
         fix = None if met else {"where": "summary 1", "what": f"Do what criterion {number} asks for."}
         verdict = "met" if met else "unmet"
         criteria.append({"number": int(number), "evidence": "summary 1" if met else "", "verdict": verdict, "fix": fix})
-    judged = _metric(asked)
+    judged = _metric(request)
     metrics = []
     for name in names:
         wobble = _hash(_DATE.sub("", text) + name) % 15
@@ -318,31 +326,31 @@ def _verdicts(asked: Asked) -> dict[str, Any]:
     return {"citations": [], "criteria": criteria, "metrics": metrics}
 
 
-def _pairwise(asked: Asked) -> dict[str, Any]:
+def _pairwise(request: ChatRequest) -> dict[str, Any]:
     """The one with more cited sentences; which of equals, its words decide, not its place."""
-    worth = [(len(_CITATION.findall(text)), _hash(_DATE.sub("", text))) for text in asked.blocks("submission")]
+    worth = [(len(_CITATION.findall(text)), _hash(_DATE.sub("", text))) for text in request.blocks("submission")]
     choice = "tie" if worth[0] == worth[1] else "first" if worth[0] > worth[1] else "second"
     return {"reason": f"{worth[0][0]} cited sentences against {worth[1][0]}.", "choice": choice}
 
 
-def _judgment(asked: Asked) -> dict[str, Any]:
+def _judgment(request: ChatRequest) -> dict[str, Any]:
     """Go on while the last own score is below 80 and not below the one before."""
-    line = _SCORES.search(asked.settled)
-    scores = [float(score) for score in _SCORE.findall(line[1] if line else asked.settled)]
+    line = _SCORES.search(request.plain_user_text)
+    scores = [float(score) for score in _SCORE.findall(line[1] if line else request.plain_user_text)]
     falling = len(scores) > 1 and scores[-1] < scores[-2]
     go_on = bool(scores) and scores[-1] < 80 and not falling
-    said = f"last score {scores[-1]:g}" if scores else "no score yet"
+    text = f"last score {scores[-1]:g}" if scores else "no score yet"
     return {
-        "reasoning": f"{said}: {'room to improve' if go_on else 'no gain expected'}",
+        "reasoning": f"{text}: {'room to improve' if go_on else 'no gain expected'}",
         "should_continue": go_on,
         "confidence_percent": 80,
     }
 
 
-def _reflection(asked: Asked) -> dict[str, Any]:
-    words = _spoken(asked.theme)[:3]
-    listed = re.findall(r"^- (\S+): <bullet-", asked.user, re.MULTILINE)
-    used = [bullet for bullet in listed if len(re.findall(rf"(?<!\S){re.escape(bullet)}(?![\w-])", asked.user)) > 1]
+def _reflection(request: ChatRequest) -> dict[str, Any]:
+    words = _spoken(request.theme)[:3]
+    entries = re.findall(r"^- (\S+): <bullet-", request.user, re.MULTILINE)
+    used = [bullet for bullet in entries if len(re.findall(rf"(?<!\S){re.escape(bullet)}(?![\w-])", request.user)) > 1]
     insight = {
         "reasoning": "The best round named its sources sentence by sentence.",
         "error_identification": "Earlier rounds left points of the plan without a source.",
@@ -354,20 +362,20 @@ def _reflection(asked: Asked) -> dict[str, Any]:
     return {"insights": [insight], "bullet_evaluations": tags}
 
 
-def _answer(asked: Asked) -> dict[str, Any]:
+def _answer(request: ChatRequest) -> dict[str, Any]:
     """The sum that a question asks for; nothing where it asks for something else."""
-    found = re.search(r"(\d+) \+ (\d+)", asked.blocks("question")[0])
-    return {"reasoning": "added", "answer": str(int(found[1]) + int(found[2])) if found else "nothing"}
+    match = re.search(r"(\d+) \+ (\d+)", request.blocks("question")[0])
+    return {"reasoning": "added", "answer": str(int(match[1]) + int(match[2])) if match else "nothing"}
 
 
-def _expression(asked: Asked) -> dict[str, Any]:
+def _expression(request: ChatRequest) -> dict[str, Any]:
     """The sum that a question asks for, not computed."""
-    found = re.search(r"\d+ \+ \d+", asked.blocks("question")[0])
-    return {"expression": found[0] if found else "nothing"}
+    match = re.search(r"\d+ \+ \d+", request.blocks("question")[0])
+    return {"expression": match[0] if match else "nothing"}
 
 
-def _lesson_pairs(asked: Asked) -> dict[str, Any]:
-    lessons = asked.blocks("lesson")
+def _lesson_pairs(request: ChatRequest) -> dict[str, Any]:
+    lessons = request.blocks("lesson")
     pairs = [
         {
             "number": number,
@@ -381,9 +389,9 @@ def _lesson_pairs(asked: Asked) -> dict[str, Any]:
     return {"pairs": pairs}
 
 
-def _curation(asked: Asked) -> dict[str, Any]:
-    insights = asked.blocks("insight")
-    section = re.search(r"^- ([^:\n]+)", asked.section("Sections", "区分"), re.MULTILINE)
+def _curation(request: ChatRequest) -> dict[str, Any]:
+    insights = request.blocks("insight")
+    section = re.search(r"^- ([^:\n]+)", request.section("Sections", "区分"), re.MULTILINE)
     content = insights[0] if insights else "Search each point of the plan with its own words."
     operation = {
         "reasoning": "No bullet says this yet.",
@@ -416,11 +424,11 @@ def _attacks() -> list[str]:
     return [bare_text(line.partition(" | ")[2]) for line in _ATTACKS.read_text("utf-8").splitlines()]
 
 
-def _injection(asked: Asked) -> dict[str, Any]:
+def _injection(request: ChatRequest) -> dict[str, Any]:
     """As one who reads every language would: the excerpts that hold an attack of the tests' own set."""
-    shown = enumerate(asked.blocks("passage"), start=1)
-    found = [number for number, text in shown if any(attack in bare_text(text) for attack in _attacks())]
-    return {"reason": "They give orders to whoever reads them.", "speaking": found}
+    passages = enumerate(request.blocks("passage"), start=1)
+    numbers = [number for number, text in passages if any(attack in bare_text(text) for attack in _attacks())]
+    return {"reason": "They give orders to whoever reads them.", "speaking": numbers}
 
 
 _REPLIES = {
@@ -451,16 +459,16 @@ _REPLIES = {
 }
 
 
-def _submitted(asked: Asked) -> str:
-    return "\n".join(asked.blocks("submission", "draft"))
+def _submitted(request: ChatRequest) -> str:
+    return "\n".join(request.blocks("submission", "draft"))
 
 
-def _settled_submission(asked: Asked) -> str:
-    return _DATE.sub("", _submitted(asked))
+def _settled_submission(request: ChatRequest) -> str:
+    return _DATE.sub("", _submitted(request))
 
 
-def _japanese(asked: Asked) -> bool:
-    return detect_language(asked.theme) == "ja"
+def _japanese(request: ChatRequest) -> bool:
+    return detect_language(request.theme) == "ja"
 
 
 def _words(text: str) -> list[str]:
@@ -469,8 +477,8 @@ def _words(text: str) -> list[str]:
 
 def _spoken(text: str) -> list[str]:
     """Words as a person would search for them: English ones that are no stop words, runs of kanji or katakana."""
-    found = re.findall(r"[A-Za-z][\w-]{2,}|[一-龥]{2,}|[ァ-ヶー]{2,}", text)
-    return [word for word in dict.fromkeys(found) if not word.isascii() or terms(word)]
+    words = re.findall(r"[A-Za-z][\w-]{2,}|[一-龥]{2,}|[ァ-ヶー]{2,}", text)
+    return [word for word in dict.fromkeys(words) if not word.isascii() or terms(word)]
 
 
 def _hash(text: str) -> int:

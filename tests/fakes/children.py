@@ -56,7 +56,7 @@ class Child:
         for event in self._read():
             if event["type"] == kind and all(event.get(name) == value for name, value in fields.items()):
                 return event
-        raise AssertionError(f"the child ended without {kind} {fields}: {self._said()}")
+        raise AssertionError(f"the child ended without {kind} {fields}: {self._error_output()}")
 
     def kill(self) -> None:
         """SIGKILL. What it had written until then is read."""
@@ -69,9 +69,9 @@ class Child:
         outcome: Event = {"type": ""}
         for event in self._read():
             outcome = event
-        said = self._said()
-        message = outcome["message"] if outcome["type"] == "outcome" else said
-        return {**outcome, "exit_code": self._process.returncode, "message": message or said}
+        output = self._error_output()
+        message = outcome["message"] if outcome["type"] == "outcome" else output
+        return {**outcome, "exit_code": self._process.returncode, "message": message or output}
 
     def close(self) -> None:
         self._process.close()
@@ -85,10 +85,10 @@ class Child:
             self.events.append(event)
             yield event
 
-    def _said(self) -> str:
-        said = self._process.stderr.read()
+    def _error_output(self) -> str:
+        output = self._process.stderr.read()
         self._process.wait()
-        return said.strip()
+        return output.strip()
 
 
 @contextmanager

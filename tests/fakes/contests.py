@@ -80,18 +80,18 @@ class Contest:
             load_settings(workspace=self.workspace, OPENAI_BASE_URL=self.base_url, redis_url=self.redis_url)
         )
 
-    def options(self, **given: object) -> RunOptions:
+    def options(self, **values: object) -> RunOptions:
         return RunOptions.model_validate(
-            {"documents": [str(self.documents)], "sources": ["local"], **self.defaults, **given}
+            {"documents": [str(self.documents)], "sources": ["local"], **self.defaults, **values}
         )
 
-    async def run(self, theme: str, *, thread_id: str | None = None, **given: object) -> RunOutcome:
+    async def run(self, theme: str, *, thread_id: str | None = None, **options: object) -> RunOutcome:
         services = self.services()
         try:
             return await contend.run(
                 theme,
                 thread_id=thread_id,
-                options=self.options(**given),
+                options=self.options(**options),
                 services=services,
                 on_event=self.events.append,
             )

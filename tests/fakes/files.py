@@ -34,10 +34,10 @@ def make_pdf(pages: Sequence[Sequence[str]], *, title: str = "", created: str = 
             b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842]"
             b" /Resources << /Font << /F1 3 0 R >> >> /Contents %d 0 R >>" % (number + 1)
         )
-        objects[number + 1] = _stream(_written(page))
+        objects[number + 1] = _stream(_text_operators(page))
     last = len(objects) + 1
-    named = title.encode("utf-16-be").hex().encode()
-    objects[last] = b"<< /Title <feff%s> /CreationDate (%s) >>" % (named, created.encode())
+    title_hex = title.encode("utf-16-be").hex().encode()
+    objects[last] = b"<< /Title <feff%s> /CreationDate (%s) >>" % (title_hex, created.encode())
     return _file(objects, f"/Root 1 0 R /Info {last} 0 R {extra_trailer}")
 
 
@@ -46,7 +46,7 @@ def make_pdf_bomb(*, times: int) -> bytes:
     shown = zlib.compress(b"BT /F1 10 Tf 50 50 Td " + b"<0041> Tj " * times + b"ET", level=9)
     stream = b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(shown), shown)
     plain = make_pdf([["A"]])
-    return _replaced(plain, _stream(_written(["A"])), stream)
+    return _replace(plain, _stream(_text_operators(["A"])), stream)
 
 
 def make_locked_pdf() -> bytes:
@@ -55,15 +55,15 @@ def make_locked_pdf() -> bytes:
     return make_pdf([["Nobody reads this."]], extra_trailer=f"/Encrypt {lock} /ID [<{'00' * 16}> <{'00' * 16}>]")
 
 
-def _written(lines: Sequence[str]) -> bytes:
-    said = [b"BT"]
+def _text_operators(lines: Sequence[str]) -> bytes:
+    operators = [b"BT"]
     height = 800
     for line in lines:
         size = TITLE_SIZE if line.startswith("# ") else TEXT_SIZE
         height -= size + 4
-        shown = line.removeprefix("# ").encode("utf-16-be").hex().encode()
-        said.append(b"/F1 %d Tf 1 0 0 1 50 %d Tm <%s> Tj" % (size, height, shown))
-    return b"\n".join([*said, b"ET"])
+        stream = line.removeprefix("# ").encode("utf-16-be").hex().encode()
+        operators.append(b"/F1 %d Tf 1 0 0 1 50 %d Tm <%s> Tj" % (size, height, stream))
+    return b"\n".join([*operators, b"ET"])
 
 
 def _to_unicode(used: Sequence[int]) -> bytes:
@@ -75,7 +75,7 @@ def _to_unicode(used: Sequence[int]) -> bytes:
     ).encode()
 
 
-def _replaced(pdf: bytes, old: bytes, new: bytes) -> bytes:
+def _replace(pdf: bytes, old: bytes, new: bytes) -> bytes:
     """PDFium finds objects by itself where the table of their places is wrong."""
     assert old in pdf
     return pdf.replace(old, new)
@@ -111,10 +111,10 @@ def make_docx(*blocks: tuple[str, str] | list[list[str]], title: str = "") -> by
         for row, cells in zip(table.rows, block, strict=True):
             for cell, text in zip(row.cells, cells, strict=True):
                 cell.text = text
-    return saved(document)
+    return docx_bytes(document)
 
 
-def saved(document: "docx.document.Document") -> bytes:
+def docx_bytes(document: "docx.document.Document") -> bytes:
     content = io.BytesIO()
     document.save(content)
     return content.getvalue()

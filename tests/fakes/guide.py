@@ -21,7 +21,7 @@ def without_blocks(text: str) -> str:
     return _BLOCK.sub("", text)
 
 
-def defined(page: str, name: str) -> dict[str, object]:
+def definitions(page: str, name: str) -> dict[str, object]:
     """What the one Python block of a page under `docs` defines that has `name` in it."""
     (block,) = [text for text in blocks(ROOT / "docs" / page, "python") if f"def {name}(" in text]
     names: dict[str, object] = {}

@@ -38,8 +38,8 @@ def library_in(folder: Path) -> "MCPServer":
     @library.tool()
     def search(words: str, most: int = 5) -> list[dict[str, str]]:
         """Books by words."""
-        with (folder / "asked").open("a", encoding="utf-8") as asked:
-            asked.write(json.dumps([words, most, sorted(os.environ)]) + "\n")
+        with (folder / "asked").open("a", encoding="utf-8") as log:
+            log.write(json.dumps([words, most, sorted(os.environ)]) + "\n")
         return BOOKS[:most]
 
     @library.tool(structured_output=False)

@@ -95,7 +95,7 @@ agent = one_node(answer)
 """
 
 
-def noted() -> str:
+def notes() -> str:
     return Path("asked.txt").read_text("utf-8")
 
 
@@ -108,6 +108,6 @@ agent = create_agent(ChatOpenAI(model="small", base_url="{url}", api_key="sk-non
 """
 
 
-def react(contest: Contest, **given: object) -> None:
-    enter(contest.workspace, "", team=TEAM + 'sources = ["local"]\n', **given)
+def react(contest: Contest, **options: object) -> None:
+    enter(contest.workspace, "", team=TEAM + 'sources = ["local"]\n', **options)
     (contest.workspace / "my_agent.py").write_text(REACT.format(url=contest.base_url), "utf-8")

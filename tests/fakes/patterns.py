@@ -72,9 +72,9 @@ def _all_uses(package: str) -> Iterator[Use]:
 
 
 def _modules(package: str) -> Iterator[ModuleType]:
-    for found in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
-        if not found.name.endswith("__main__"):
-            yield importlib.import_module(found.name)
+    for each in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
+        if not each.name.endswith("__main__"):
+            yield importlib.import_module(each.name)
 
 
 def _patterns(value: object) -> Iterator[_AnyPattern]:
@@ -91,9 +91,9 @@ def _inline(source: str) -> Iterator[tuple[str, _AnyPattern]]:
         match node:
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id="re"), attr=function),
-                args=[ast.Constant(value=str() | bytes() as written), *_],
+                args=[ast.Constant(value=str() | bytes() as text), *_],
             ) if function in {"sub", "subn", "split", "search", "match", "fullmatch", "findall", "finditer"}:
-                yield function, re.compile(written)
+                yield function, re.compile(text)
 
 
 class Recipe(NamedTuple):
@@ -157,8 +157,8 @@ def _end(_: int, __: FrameType | None) -> None:
 
 
 def _recipes(pattern: _AnyPattern) -> Iterator[Recipe]:
-    written: Any = pattern.pattern
-    tree = parser.parse(written, pattern.flags & ~re.DEBUG)
+    text: Any = pattern.pattern
+    tree = parser.parse(text, pattern.flags & ~re.DEBUG)
     atoms = [*dict.fromkeys(_atoms(tree))][:_MOST_ATOMS]
     starts = [
         *dict.fromkeys(filter(None, [*islice(_starts(tree, 1), _MOST_STARTS), *islice(_starts(tree, 0), _MOST_STARTS)]))
@@ -172,58 +172,58 @@ def _recipes(pattern: _AnyPattern) -> Iterator[Recipe]:
 
 def _atoms(tree: Any) -> Iterator[str]:
     """Characters that stand for each literal and each class."""
-    for code, given in tree:
+    for code, values in tree:
         if code in {codes.LITERAL, codes.NOT_LITERAL, codes.IN, codes.ANY}:
-            yield from _characters(code, given)
-        for inner in _inner(given):
+            yield from _characters(code, values)
+        for inner in _inner(values):
             yield from _atoms(inner)
 
 
-def _inner(given: Any) -> Iterator[Any]:
-    if isinstance(given, parser.SubPattern):
-        yield given
-    elif isinstance(given, list | tuple):
-        for each in given:
+def _inner(argument: Any) -> Iterator[Any]:
+    if isinstance(argument, parser.SubPattern):
+        yield argument
+    elif isinstance(argument, list | tuple):
+        for each in argument:
             yield from _inner(each)
 
 
-def _characters(code: Any, given: Any) -> list[str]:
+def _characters(code: Any, argument: Any) -> list[str]:
     if code is codes.LITERAL:
-        return [chr(given)]
+        return [chr(argument)]
     if code is codes.ANY:
         return ["x"]
     if code is codes.NOT_LITERAL:
-        return ["x" if given != ord("x") else "y"]
-    inside = [character for item in given if item[0] is not codes.NEGATE for character in _class_item(*item)]
-    if given[0][0] is codes.NEGATE:
+        return ["x" if argument != ord("x") else "y"]
+    inside = [character for item in argument if item[0] is not codes.NEGATE for character in _class_item(*item)]
+    if argument[0][0] is codes.NEGATE:
         return [character for character in ("x", " ", "(", "あ") if character not in inside][:1]
     return inside[:_MOST_ITEMS]
 
 
-def _class_item(code: Any, given: Any) -> str:
+def _class_item(code: Any, argument: Any) -> str:
     if code is codes.LITERAL:
-        return chr(given)
-    return chr(given[0]) if code is codes.RANGE else _CATEGORIES.get(given, "")
+        return chr(argument)
+    return chr(argument[0]) if code is codes.RANGE else _CATEGORIES.get(argument, "")
 
 
 def _starts(tree: Any, repeats: int) -> Iterator[str]:
     """What the beginnings of each sequence match, the longest first; what may be left out is there `repeats` times."""
-    parts = [_sample(code, given, repeats) for code, given in tree]
+    parts = [_sample(code, values, repeats) for code, values in tree]
     yield from ("".join(parts[:length]) for length in range(len(parts), 0, -1))
-    for _, given in tree:
-        for inner in _inner(given):
+    for _, values in tree:
+        for inner in _inner(values):
             yield from _starts(inner, repeats)
 
 
-def _sample(code: Any, given: Any, repeats: int) -> str:
+def _sample(code: Any, argument: Any, repeats: int) -> str:
     """A text that the element matches, as short as is easy."""
     if code in {codes.LITERAL, codes.NOT_LITERAL, codes.IN, codes.ANY}:
-        return (_characters(code, given) or [""])[0]
+        return (_characters(code, argument) or [""])[0]
     if code in {codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT}:
-        least, _, body = given
+        least, _, body = argument
         return "".join(_sample(*each, repeats) for each in body) * max(repeats, min(least, 20))
     if code in {codes.SUBPATTERN, codes.ATOMIC_GROUP, codes.BRANCH}:
-        body = next(_inner(given))
+        body = next(_inner(argument))
         return "".join(_sample(*each, repeats) for each in body)
     return ""
 

@@ -17,9 +17,9 @@ def by_the_rule(teams: Mapping[str, Rounds], keys: Mapping[str, float] | None = 
     """Every team in its place. `keys`: teams that were compared in pairs, so that their scores count as equal."""
     order = sorted(teams)  # each sort below keeps the order of what it finds equal
     order.sort(key=lambda team: max(teams[team], default=0), reverse=True)
-    best = {team: max(_scored(rounds).values()) for team, rounds in teams.items() if _scored(rounds)}
+    best = {team: max(_by_round(rounds).values()) for team, rounds in teams.items() if _by_round(rounds)}
     scored = sorted(best)
-    scored.sort(key=lambda team: max(_scored(teams[team])), reverse=True)
+    scored.sort(key=lambda team: max(_by_round(teams[team])), reverse=True)
     scored.sort(key=lambda team: best[team], reverse=True)
     if compared := {team: key for team, key in (keys or {}).items() if team in best}:
         scored.sort(key=lambda team: compared.get(team, 0.0), reverse=True)
@@ -30,5 +30,5 @@ def by_the_rule(teams: Mapping[str, Rounds], keys: Mapping[str, float] | None = 
     return [Place(ranks.get(team), team, best.get(team)) for team in placed + sorted(set(teams) - set(placed))]
 
 
-def _scored(rounds: Rounds) -> dict[int, float]:
+def _by_round(rounds: Rounds) -> dict[int, float]:
     return {number: score for number, score in rounds.items() if score is not None}

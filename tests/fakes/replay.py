@@ -22,7 +22,7 @@ class Recording(NamedTuple):
     name: str
     status: int
     body: bytes
-    asked: dict[str, str]
+    query: dict[str, str]
 
 
 def recordings(folder: str) -> list[Path]:
@@ -40,8 +40,8 @@ def arxiv_recordings() -> list[Recording]:
     recorded = []
     for path in recordings("arxiv_recordings"):
         answer = json.loads(path.read_text("utf-8"))
-        asked = dict(parse_qsl(urlsplit(answer["url"]).query))
-        recorded.append(Recording(path.stem, answer["status_code"], answer["body"].encode(), asked))
+        query = dict(parse_qsl(urlsplit(answer["url"]).query))
+        recorded.append(Recording(path.stem, answer["status_code"], answer["body"].encode(), query))
     return recorded
 
 
@@ -51,13 +51,13 @@ def tavily_searches() -> list[dict[str, Any]]:
     answers = [item["response"] for item in json.loads(cookbook.read_text("utf-8")) if "query" in item["response"]]
     for message in json.loads(messages.read_text("utf-8")):
         if message["tool"] == "web_search":
-            found = [{**item, "content": item.pop("snippet")} for item in json.loads(message["content"])]
-            answers.append({"query": message["thread"], "results": found})
+            results = [{**item, "content": item.pop("snippet")} for item in json.loads(message["content"])]
+            answers.append({"query": message["thread"], "results": results})
     return answers
 
 
 @dataclass(frozen=True)
-class Asked:
+class HttpRequest:
     """One request: its path, query parameters or JSON body, headers, and when it came and was answered (monotonic)."""
 
     path: str
@@ -87,8 +87,8 @@ class Answer:
 
 
 def as_json(value: object, *, status: int = 200, **headers: str) -> Answer:
-    named = {name.replace("_", "-"): text for name, text in headers.items()}
-    return Answer(json.dumps(value).encode(), status, {"Content-Type": "application/json", **named})
+    named_headers = {name.replace("_", "-"): text for name, text in headers.items()}
+    return Answer(json.dumps(value).encode(), status, {"Content-Type": "application/json", **named_headers})
 
 
 class Replay:
@@ -97,9 +97,9 @@ class Replay:
     `whole` counts the answers of which all was sent.
     """
 
-    def __init__(self, answer: Callable[[Asked], Answer]) -> None:
+    def __init__(self, answer: Callable[[HttpRequest], Answer]) -> None:
         self.answer = answer
-        self.asked: list[Asked] = []
+        self.requests: list[HttpRequest] = []
         self.answered_at: list[float] = []
         self.most_at_once = 0
         self.whole = 0
@@ -121,12 +121,12 @@ class Replay:
         self.over.set()
         self._server.stop()
 
-    def take(self, asked: Asked) -> Answer:
+    def take(self, request: HttpRequest) -> Answer:
         with self._lock:
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
-            self.asked.append(asked)
-        return self.answer(asked)
+            self.requests.append(request)
+        return self.answer(request)
 
     def done(self) -> None:
         with self._lock:
@@ -147,13 +147,13 @@ class _Handler(BaseHTTPRequestHandler):
         length = int(self.headers.get("Content-Length") or 0)
         body = json.loads(self.rfile.read(length)) if length else {}
         headers = {name.lower(): value for name, value in self.headers.items()}
-        given = replay.take(Asked(parts.path, dict(parse_qsl(parts.query)), body, headers, time.monotonic()))
+        answer = replay.take(HttpRequest(parts.path, dict(parse_qsl(parts.query)), body, headers, time.monotonic()))
         try:
-            replay.whole += self._send(given)
+            replay.whole += self._send(answer)
         except OSError:
             pass  # the client went away, as tests of deadlines mean it to
         finally:
-            if given.slow:
+            if answer.slow:
                 replay.done()
 
     do_POST = do_GET  # noqa: N815 - the name the server calls
@@ -161,28 +161,28 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         pass
 
-    def _send(self, given: Answer) -> bool:
+    def _send(self, answer: Answer) -> bool:
         """Whether all of it was sent."""
         over = self.server.replay.over
-        over.wait(30 if given.hang else given.seconds)
-        if given.hang:
+        over.wait(30 if answer.hang else answer.seconds)
+        if answer.hang:
             return False
-        self.send_response(given.status)
-        for name, value in given.headers.items():
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
             if name != "Content-Length":
                 self.send_header(name, value)
-        if not given.endless:
-            self.send_header("Content-Length", given.headers.get("Content-Length", str(len(given.body))))
-        if not given.slow:
+        if not answer.endless:
+            self.send_header("Content-Length", answer.headers.get("Content-Length", str(len(answer.body))))
+        if not answer.slow:
             # Noted before it is sent: who has the answer may ask again before this thread has its next turn.
             self.server.replay.done()
         self.end_headers()
-        while given.endless and not over.is_set():
-            self.wfile.write(given.body)
-        for byte in given.body if given.drip_seconds else b"":
+        while answer.endless and not over.is_set():
+            self.wfile.write(answer.body)
+        for byte in answer.body if answer.drip_seconds else b"":
             self.wfile.write(bytes([byte]))
-            if over.wait(given.drip_seconds):
+            if over.wait(answer.drip_seconds):
                 return False
-        if not given.drip_seconds:
-            self.wfile.write(given.body[: len(given.body) // 2] if given.cut else given.body)
-        return not given.cut and not given.endless
+        if not answer.drip_seconds:
+            self.wfile.write(answer.body[: len(answer.body) // 2] if answer.cut else answer.body)
+        return not answer.cut and not answer.endless

@@ -21,19 +21,19 @@ def passage(name: str) -> Passage:
     return Passage(id=name, url=f"https://{name}.example/page", title=f"Title {name}")
 
 
-def said(text: str, *passages: str) -> CitedSentence:
+def sentence(text: str, *passages: str) -> CitedSentence:
     return CitedSentence(text=text, passages=list(passages))
 
 
 def draft(**parts: list[CitedSentence]) -> Draft:
     shipped = {
-        "summary": [said(f"{FILLER}.", "a")],
-        "findings": [said("The pitch follows the wind speed.", "a")],
-        "analysis": [said(f"{FILLER}, said report {number}.", "a") for number in range(3)],
+        "summary": [sentence(f"{FILLER}.", "a")],
+        "findings": [sentence("The pitch follows the wind speed.", "a")],
+        "analysis": [sentence(f"{FILLER}, said report {number}.", "a") for number in range(3)],
     }
-    told = shipped | parts
-    section = flat_section(told.pop("analysis"))
-    return Draft(**told, sections=[section])
+    fields = shipped | parts
+    section = flat_section(fields.pop("analysis"))
+    return Draft(**fields, sections=[section])
 
 
 def build(
@@ -53,7 +53,7 @@ def build(
     )
 
 
-def finished(language: Language = "en") -> ResearchReport:
+def finished_report(language: Language = "en") -> ResearchReport:
     """A report with every part, and sources of every kind."""
     sources = [
         source("a", source="arxiv", published_date="2023-01-04", authors=["A. Weiss", "Karo Tanaka"]),
@@ -62,18 +62,20 @@ def finished(language: Language = "en") -> ResearchReport:
     ]
     passages = [Passage(id=name, url=one.url, title=one.title) for name, one in zip("abc", sources, strict=True)]
     english = draft(
-        findings=[said("The pitch follows the wind speed.", "a", "c"), said("It is loud.")],
-        limits=[said("Few bridges were measured.", "a")],
+        findings=[sentence("The pitch follows the wind speed.", "a", "c"), sentence("It is loud.")],
+        limits=[sentence("Few bridges were measured.", "a")],
     )
     japanese = draft(
         summary=[
-            said("吊り橋が鳴るのは、細い部材から渦が一定の周期で放出され、部材の固有振動数と一致するためである。", "a")
+            sentence(
+                "吊り橋が鳴るのは、細い部材から渦が一定の周期で放出され、部材の固有振動数と一致するためである。", "a"
+            )
         ],
-        findings=[said("薄い板はケーブルより大きな音を出す。", "c")],
+        findings=[sentence("薄い板はケーブルより大きな音を出す。", "c")],
         analysis=[
-            said(f"円柱を過ぎる風は左右交互に渦を放出し、{part}は円柱を横に押す。" * 2, "a") for part in "渦風波"
+            sentence(f"円柱を過ぎる風は左右交互に渦を放出し、{part}は円柱を横に押す。" * 2, "a") for part in "渦風波"
         ],
-        limits=[said("冬季の測定は少ない。", "a")],
+        limits=[sentence("冬季の測定は少ない。", "a")],
     )
     parts, theme = (english, "Why do bridges hum?") if language == "en" else (japanese, "橋はなぜ鳴るのか。")
     return build_report(parts, passages, sources, theme=theme, language=language, generated_at=NOON)

@@ -55,23 +55,23 @@ class Server:
             thread.submit(asyncio.run, editor.import_file(text, name="lessons.json")).result()
 
     @property
-    def said(self) -> str:
+    def log_text(self) -> str:
         return self.log.read_text("utf-8")
 
     def assistant(self, graph: str) -> str:
-        (found,) = self.client.assistants.search(graph_id=graph, metadata={"created_by": "system"})
-        return str(found["assistant_id"])
+        (result,) = self.client.assistants.search(graph_id=graph, metadata={"created_by": "system"})
+        return str(result["assistant_id"])
 
     def thread(self) -> str:
         return str(self.client.threads.create()["thread_id"])
 
-    def run(self, graph: str, given: dict[str, Any] | None, **how: Any) -> dict[str, Any]:  # noqa: ANN401 - the SDK's
+    def run(self, graph: str, values: dict[str, Any] | None, **how: Any) -> dict[str, Any]:  # noqa: ANN401 - the SDK's
         """The run's output."""
-        ended = self.client.runs.wait(how.pop("thread_id", None), graph, input=given, **how)
-        assert isinstance(ended, dict)
-        return ended
+        output = self.client.runs.wait(how.pop("thread_id", None), graph, input=values, **how)
+        assert isinstance(output, dict)
+        return output
 
-    def asked(self, thread: str) -> dict[str, str]:
+    def open_questions(self, thread: str) -> dict[str, str]:
         """The open questions' ids, by team; where several are open, they are one interrupt."""
         (question,) = self.client.threads.get_state(thread)["interrupts"]
         value = question["value"]
@@ -124,9 +124,9 @@ def agent_server(
 @contextmanager
 def langgraph_dev(clone: Path, workspace: Path | None = None, **variables: str) -> Iterator[Server]:
     """Bare `langgraph dev --no-browser` in a clone, as users start it. Without a workspace, the clone is it."""
-    named = {} if workspace is None else {"CONTEND_WORKSPACE": str(workspace)}
+    workspace_variable = {} if workspace is None else {"CONTEND_WORKSPACE": str(workspace)}
     settled = clone if workspace is None else clone / workspace
-    with _server(_DEV, ["dev", "--no-browser"], clone, settled, {**named, **variables}) as server:
+    with _server(_DEV, ["dev", "--no-browser"], clone, settled, {**workspace_variable, **variables}) as server:
         yield server
 
 
@@ -166,9 +166,9 @@ def _server(
     port = port or free_port()
     command = [sys.executable, "-c", code, *arguments, "--port", str(port)]
     with (
-        log.open("ab") as said,
+        log.open("ab") as log_file,
         subprocess.Popen(  # noqa: S603 - contend itself
-            command, env=outside(**variables), cwd=started_in, stdout=said, stderr=said
+            command, env=outside(**variables), cwd=started_in, stdout=log_file, stderr=log_file
         ) as server,
     ):
         try:

@@ -18,7 +18,7 @@ from fakes.fork_server import Process
 CONTEND = Path(sys.executable).with_name("contend")
 
 
-class Said(NamedTuple):
+class CommandResult(NamedTuple):
     """How a command ended, and what it wrote."""
 
     code: int
@@ -33,30 +33,30 @@ class Terminal:
         self.workspace = workspace
         self._read = read
 
-    def __call__(self, *arguments: str | Path) -> Said:
-        given = ["--workspace", str(self.workspace), *map(str, arguments)]
-        code = run_command(given)
-        return Said(code, *self._read())
+    def __call__(self, *arguments: str | Path) -> CommandResult:
+        options = ["--workspace", str(self.workspace), *map(str, arguments)]
+        code = run_command(options)
+        return CommandResult(code, *self._read())
 
     def files(self) -> list[str]:
         """Every file below the workspace."""
         return sorted(str(path.relative_to(self.workspace)) for path in self.workspace.rglob("*") if path.is_file())
 
 
-def said_before(workspace: Path, base_url: str, *commands: Sequence[str | Path]) -> list[Said]:
+def run_before(workspace: Path, base_url: str, *commands: Sequence[str | Path]) -> list[CommandResult]:
     """Commands that run once for all tests that read what they said and left, or go on from a copy of it."""
     workspace.mkdir(parents=True, exist_ok=True)
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
         enter_folder(workspace, patch)
         patch.setenv("OPENAI_BASE_URL", base_url)
-        terminal = Terminal(workspace, lambda: (_taken(out), _taken(err)))
+        terminal = Terminal(workspace, lambda: (_take(out), _take(err)))
         return [terminal(*command) for command in commands]
 
 
-def _taken(written: StringIO) -> str:
-    text = written.getvalue()
-    written.seek(0)
-    written.truncate()
+def _take(stream: StringIO) -> str:
+    text = stream.getvalue()
+    stream.seek(0)
+    stream.truncate()
     return text
 
 
@@ -71,19 +71,19 @@ def child_of(command: Sequence[str | Path], **environment: str) -> Iterator[subp
             child.kill()
 
 
-def started(*arguments: str | Path, **environment: str) -> AbstractContextManager[subprocess.Popen[str]]:
+def start_command(*arguments: str | Path, **environment: str) -> AbstractContextManager[subprocess.Popen[str]]:
     """The real command as a child."""
     return child_of([CONTEND, *arguments], **environment)
 
 
-def said_by(*command: str | Path, **environment: str) -> Said:
+def run_child(*command: str | Path, **environment: str) -> CommandResult:
     """How a command ended as a child process, and what it wrote."""
     with child_of(command, **environment) as child:
         out, err = child.communicate(timeout=240)
-    return Said(child.returncode, out, err)
+    return CommandResult(child.returncode, out, err)
 
 
-def said_in_own_process(*arguments: str | Path, **environment: str) -> Said:
+def run_in_own_process(*arguments: str | Path, **environment: str) -> CommandResult:
     """How a command of contend's ended in a process of its own, whose start is not what is tested."""
     with closing(Process(*map(str, arguments), folder=Path.cwd(), environment={**os.environ, **environment})) as child:
-        return Said(out=child.stdout.read(), err=child.stderr.read(), code=child.wait())
+        return CommandResult(out=child.stdout.read(), err=child.stderr.read(), code=child.wait())

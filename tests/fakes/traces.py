@@ -21,7 +21,7 @@ _TOLD_ANEW = {"event"}
 """A run that goes on says so, and tells what its teams saw then."""
 
 Rows = list[tuple[str, ...]]
-Asked = Counter[tuple[str, str]]
+CallCounts = Counter[tuple[str, str]]
 
 
 class Trace(NamedTuple):
@@ -36,7 +36,7 @@ def trace(workspace: Path, thread: str) -> Trace:
     report = workspace / "results" / thread / "report.md"
     playbook = json.loads((workspace / "playbooks" / "default.json").read_text("utf-8"))
     return Trace(
-        report=settled(report.read_text("utf-8")),
+        report=without_differences(report.read_text("utf-8")),
         record=record_of(workspace),
         lessons=[f"version {playbook['version']}", *(bullet["content"] for bullet in playbook["bullets"])],
     )
@@ -49,12 +49,12 @@ def record_of(workspace: Path) -> dict[str, Rows]:
         return {table: _rows(connection, table) for table in tables if table not in _TOLD_ANEW}
 
 
-def asked(calls: Iterable[Call]) -> Asked:
+def call_counts(calls: Iterable[Call]) -> CallCounts:
     """How often each thing was asked: (prompt, its whole text)."""
-    return Counter((call.prompt, settled(f"{call.model}\n{call.system}\n{call.user}")) for call in calls)
+    return Counter((call.prompt, without_differences(f"{call.model}\n{call.system}\n{call.user}")) for call in calls)
 
 
-def settled(text: str) -> str:
+def without_differences(text: str) -> str:
     return _UNEQUAL.sub("", text)
 
 
@@ -62,5 +62,8 @@ def _rows(connection: duckdb.DuckDBPyConnection, table: str) -> Rows:
     # As text: DuckDB gives times with a zone as objects of a package that contend does without.
     cursor = connection.execute(f"SELECT COLUMNS(*)::VARCHAR FROM {table}")  # noqa: S608 - the record's own tables
     names = [column[0] for column in cursor.description or []]
-    kept = [place for place, name in enumerate(names) if not _UNEQUAL_COLUMN.search(name)]
-    return sorted(tuple(f"{names[place]}: {settled(str(row[place]))}" for place in kept) for row in cursor.fetchall())
+    places = [place for place, name in enumerate(names) if not _UNEQUAL_COLUMN.search(name)]
+    return sorted(
+        tuple(f"{names[place]}: {without_differences(str(row[place]))}" for place in places)
+        for row in cursor.fetchall()
+    )

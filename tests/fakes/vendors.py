@@ -25,7 +25,7 @@ if __name__ == "__main__":
 
 from contend.text import estimate_tokens
 from fakes.agents import agents_report, next_tool_call
-from fakes.chat_replies import PROMPTS, Asked, answer
+from fakes.chat_replies import PROMPTS, ChatRequest, answer
 from fakes.loopback import LoopbackServer
 
 _OWN_TEAM = re.compile(r"<team-[0-9a-f]{8}>([^<]*)</team-[0-9a-f]{8}>[^\n]*← ")
@@ -49,7 +49,7 @@ class Call:
 
     def line(self) -> dict[str, str | int]:
         """What the log keeps. `content` is the same for the same request, whenever it is made."""
-        asked = _asked(self.body)
+        request = _chat_request(self.body)
         team, turn = _OWN_TEAM.search(self.user), _ROUND.search(self.user)
         return {
             "prompt": self.prompt,
@@ -57,7 +57,7 @@ class Call:
             "status": self.status,
             "team": team[1] if team else "",
             "round": next(filter(None, turn.groups()), "") if turn else "",
-            "content": sha256(f"{self.model}\n{asked.system}\n{asked.settled}".encode()).hexdigest()[:12],
+            "content": sha256(f"{self.model}\n{request.system}\n{request.plain_user_text}".encode()).hexdigest()[:12],
         }
 
 
@@ -172,10 +172,10 @@ class Vendors:
     ) -> None:
         """Answer with an error status."""
 
-        def spoil(given: _Answer) -> None:
-            given.status = status
-            given.error = {"message": message, "type": kind, "code": code, "param": param}
-            given.headers |= {} if retry_after is None else {"Retry-After": str(retry_after)}
+        def spoil(reply: _Answer) -> None:
+            reply.status = status
+            reply.error = {"message": message, "type": kind, "code": code, "param": param}
+            reply.headers |= {} if retry_after is None else {"Retry-After": str(retry_after)}
 
         self._add(spoil, **where)
 
@@ -184,61 +184,61 @@ class Vendors:
     ) -> None:
         """Answer with this text."""
 
-        def spoil(given: _Answer) -> None:
-            given.text, given.finish_reason, given.refusal = text, finish_reason, refusal
+        def spoil(reply: _Answer) -> None:
+            reply.text, reply.finish_reason, reply.refusal = text, finish_reason, refusal
 
         self._add(spoil, **where)
 
     def malform(self, how: Callable[[str], str], **where: Unpack[Where]) -> None:
         """Answer with what `how` makes of the right reply's text."""
 
-        def spoil(given: _Answer) -> None:
-            given.text = how(given.text)
+        def spoil(reply: _Answer) -> None:
+            reply.text = how(reply.text)
 
         self._add(spoil, **where)
 
     def truncate(self, characters: int = 20, **where: Unpack[Where]) -> None:
         """Cut the reply by its length limit."""
 
-        def spoil(given: _Answer) -> None:
-            given.text, given.finish_reason = given.text[:characters], "length"
+        def spoil(reply: _Answer) -> None:
+            reply.text, reply.finish_reason = reply.text[:characters], "length"
 
         self._add(spoil, **where)
 
     def raw(self, body: bytes, *, content_type: str = "text/html", **where: Unpack[Where]) -> None:
         """Answer 200 with something else than a chat completion."""
 
-        def spoil(given: _Answer) -> None:
-            given.raw, given.headers = body, {"Content-Type": content_type}
+        def spoil(reply: _Answer) -> None:
+            reply.raw, reply.headers = body, {"Content-Type": content_type}
 
         self._add(spoil, **where)
 
     def hang(self, **where: Unpack[Where]) -> None:
         """Never answer."""
-        self._add(lambda given: setattr(given, "hang", True), **where)
+        self._add(lambda reply: setattr(reply, "hang", True), **where)
 
     def cut(self, **where: Unpack[Where]) -> None:
         """Close the connection in the middle of the answer."""
-        self._add(lambda given: setattr(given, "cut", True), **where)
+        self._add(lambda reply: setattr(reply, "cut", True), **where)
 
     def drip(self, seconds: float, **where: Unpack[Where]) -> None:
         """Send a byte, wait, send another."""
-        self._add(lambda given: setattr(given, "drip_seconds", seconds), **where)
+        self._add(lambda reply: setattr(reply, "drip_seconds", seconds), **where)
 
     def weigh(self, likely: dict[int, float], **where: Unpack[Where]) -> None:
         """Answer with the likeliest percent, and tell the others where log-probabilities are asked for."""
 
-        def spoil(given: _Answer) -> None:
-            given.likely = likely
-            given.text = re.sub(
-                r'(?<="percent": )\d+', str(max(likely, key=lambda percent: likely[percent])), given.text
+        def spoil(reply: _Answer) -> None:
+            reply.likely = likely
+            reply.text = re.sub(
+                r'(?<="percent": )\d+', str(max(likely, key=lambda percent: likely[percent])), reply.text
             )
 
         self._add(spoil, **where)
 
     def count_nothing(self, **where: Unpack[Where]) -> None:
         """Send no usage."""
-        self._add(lambda given: setattr(given, "usage", False), **where)
+        self._add(lambda reply: setattr(reply, "usage", False), **where)
 
     def hold(self) -> None:
         """Answer nobody until `go_on`."""
@@ -267,14 +267,14 @@ class Vendors:
         with self._lock:
             self._in_flight += 1
             self.most_in_flight = max(self.most_in_flight, self._in_flight)
-        asked = _asked(body)
+        request = _chat_request(body)
         of_agent = "tools" in body
-        given = _Answer(agents_report(body) if of_agent else answer(asked), tool_call=next_tool_call(body))
+        reply = _Answer(agents_report(body) if of_agent else answer(request), tool_call=next_tool_call(body))
         call = Call(
             model=str(body.get("model")),
-            prompt=PROMPTS.get(asked.shape, asked.shape),
-            system=asked.system,
-            user=asked.user,
+            prompt=PROMPTS.get(request.shape, request.shape),
+            system=request.system,
+            user=request.user,
             turns=len(body["messages"]),
             body=body,
             headers=headers,
@@ -284,15 +284,15 @@ class Vendors:
         with self._lock:
             rule = next((rule for rule in self._rules if rule.meets(call)), None)
         if rule:
-            rule.spoil(given)
+            rule.spoil(reply)
         if self.context and (tokens := _most_tokens(body)) > self.context:
-            given.status = 400
-            given.error = {"message": f"maximum context length is {self.context} tokens, {tokens} were asked for"}
-        if given.hang:
+            reply.status = 400
+            reply.error = {"message": f"maximum context length is {self.context} tokens, {tokens} were asked for"}
+        if reply.hang:
             self.hung.append(call)
-        self._over.wait(1e6 if given.hang else self.latency)
+        self._over.wait(1e6 if reply.hang else self.latency)
         self._answering.wait()
-        return call, given
+        return call, reply
 
     def finished(self, call: Call) -> None:
         with self._lock:
@@ -304,25 +304,25 @@ class Vendors:
                     log.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
-def _asked(body: dict[str, Any]) -> Asked:
+def _chat_request(body: dict[str, Any]) -> ChatRequest:
     messages = body["messages"]
     system = "\n".join(message["content"] for message in messages if message["role"] in {"system", "developer"})
     user = next(message["content"] for message in messages if message["role"] == "user")
     described = body.get("response_format", {}).get("json_schema")
     if described is None:
-        shown = _SHAPE_IN_PROMPT.search(system)
-        schema = json.loads(shown[0]) if shown else {}
-        return Asked(schema.get("title", "text"), schema, system, user)
-    return Asked(described["name"], described["schema"], system, user)
+        shape = _SHAPE_IN_PROMPT.search(system)
+        schema = json.loads(shape[0]) if shape else {}
+        return ChatRequest(schema.get("title", "text"), schema, system, user)
+    return ChatRequest(described["name"], described["schema"], system, user)
 
 
-def _completion(call: Call, given: _Answer) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": given.text, "refusal": given.refusal}
-    if given.tool_call:
-        message |= {"content": None, "tool_calls": [given.tool_call]}
-    weighed = given.likely is not None and call.body.get("logprobs")
-    spent, said = len(call.system + call.user) // 4 + 1, len(given.text) // 4 + 1
-    usage = {"prompt_tokens": spent, "completion_tokens": said, "total_tokens": spent + said}
+def _completion(call: Call, reply: _Answer) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": reply.text, "refusal": reply.refusal}
+    if reply.tool_call:
+        message |= {"content": None, "tool_calls": [reply.tool_call]}
+    weighed = reply.likely is not None and call.body.get("logprobs")
+    spent, received = len(call.system + call.user) // 4 + 1, len(reply.text) // 4 + 1
+    usage = {"prompt_tokens": spent, "completion_tokens": received, "total_tokens": spent + received}
     return {
         "id": "chatcmpl-fake",
         "object": "chat.completion",
@@ -332,22 +332,22 @@ def _completion(call: Call, given: _Answer) -> dict[str, Any]:
             {
                 "index": 0,
                 "message": message,
-                "finish_reason": given.finish_reason,
-                **({"logprobs": {"content": _weighed(given.text, given.likely or {})}} if weighed else {}),
+                "finish_reason": reply.finish_reason,
+                **({"logprobs": {"content": _with_logprobs(reply.text, reply.likely or {})}} if weighed else {}),
             }
         ],
-        **({"usage": usage} if given.usage else {}),
+        **({"usage": usage} if reply.usage else {}),
     }
 
 
-def _weighed(text: str, likely: dict[int, float]) -> list[dict[str, Any]]:
+def _with_logprobs(text: str, likely: dict[int, float]) -> list[dict[str, Any]]:
     """The text in three tokens: what stands before the percent, the number, the rest."""
     number = re.search(r'(?<="percent": )\d+', text)
     assert number
     others = [{"token": str(value), "logprob": math.log(share)} for value, share in likely.items()]
-    said = {"token": number[0], "logprob": math.log(likely[int(number[0])]), "top_logprobs": others}
+    token = {"token": number[0], "logprob": math.log(likely[int(number[0])]), "top_logprobs": others}
     around = [{"token": part, "logprob": 0.0} for part in (text[: number.start()], text[number.end() :])]
-    return [around[0], said, around[1]]
+    return [around[0], token, around[1]]
 
 
 class _Server(LoopbackServer):
@@ -364,23 +364,23 @@ class _Handler(BaseHTTPRequestHandler):
         if not self.path.endswith("/chat/completions"):
             self._send(404, {}, b'{"error": {"message": "no such path"}}')
             return
-        call, given = self.server.vendors.chat(body, dict(self.headers))
-        sent = given.raw
+        call, reply = self.server.vendors.chat(body, dict(self.headers))
+        sent = reply.raw
         if sent is None:
-            sent = json.dumps({"error": given.error} if given.error else _completion(call, given)).encode()
-        headers = {"Content-Type": "application/json"} | given.headers
+            sent = json.dumps({"error": reply.error} if reply.error else _completion(call, reply)).encode()
+        headers = {"Content-Type": "application/json"} | reply.headers
         # Noted before it is sent: who has the answer finds the call in the list.
-        self.server.vendors.finished(replace(call, status=given.status))
-        if given.hang:
+        self.server.vendors.finished(replace(call, status=reply.status))
+        if reply.hang:
             self.close_connection = True
-        elif given.cut:
-            self._send(given.status, headers, sent, only=len(sent) // 2)
+        elif reply.cut:
+            self._send(reply.status, headers, sent, only=len(sent) // 2)
         else:
-            self._send(given.status, headers, sent, pause=given.drip_seconds)
+            self._send(reply.status, headers, sent, pause=reply.drip_seconds)
 
     def do_GET(self) -> None:
-        listed = self.server.vendors.models if self.path == "/v1/models" else []
-        body = json.dumps({"object": "list", "data": listed}).encode()
+        models = self.server.vendors.models if self.path == "/v1/models" else []
+        body = json.dumps({"object": "list", "data": models}).encode()
         self._send(200, {"Content-Type": "application/json"}, body)
 
     def _send(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fakes.terminal import Said, Terminal, started
+from fakes.terminal import CommandResult, Terminal, start_command
 from fakes.vendors import Vendors
 
 
@@ -21,14 +21,14 @@ def own_file(workspace: Path, name: str, text: str) -> None:
     path.write_text(text, "utf-8")
 
 
-def refused(terminal: Terminal, said: Said, *words: str, files: tuple[str, ...] = ()) -> None:
-    assert said.code == 2
-    assert said.out == ""
-    assert said.err.startswith("error: ")
-    assert said.err.count("\n") == 1
-    assert "Traceback" not in said.err
+def refused(terminal: Terminal, result: CommandResult, *words: str, files: tuple[str, ...] = ()) -> None:
+    assert result.code == 2
+    assert result.out == ""
+    assert result.err.startswith("error: ")
+    assert result.err.count("\n") == 1
+    assert "Traceback" not in result.err
     for word in words:
-        assert word in said.err
+        assert word in result.err
     assert terminal.files() == sorted(files)
 
 
@@ -41,54 +41,54 @@ def test_a_theme_of_8001_characters_is_refused_with_its_length(terminal: Termina
 
 
 def test_an_unknown_team_is_refused_with_the_known_ones(terminal: Terminal, documents: Path) -> None:
-    said = terminal("run", "resume?", "--docs", documents, "--team", "skeptc")
-    refused(terminal, said, "no team 'skeptc'", "skeptic")
+    result = terminal("run", "resume?", "--docs", documents, "--team", "skeptc")
+    refused(terminal, result, "no team 'skeptc'", "skeptic")
 
 
 def test_an_unknown_source_is_refused_with_the_known_ones(terminal: Terminal, documents: Path) -> None:
-    said = terminal("run", "resume?", "--docs", documents, "--source", "locl")
-    refused(terminal, said, "no source 'locl'", "local")
+    result = terminal("run", "resume?", "--docs", documents, "--source", "locl")
+    refused(terminal, result, "no source 'locl'", "local")
 
 
 def test_broken_toml_is_refused_with_file_and_line(terminal: Terminal, documents: Path) -> None:
     own_file(terminal.workspace, "config/judgment.toml", "[judgment]\npatience = \n")
 
-    said = terminal("run", "resume?", "--docs", documents)
+    result = terminal("run", "resume?", "--docs", documents)
 
-    refused(terminal, said, "judgment.toml", "not valid TOML", "line 2", files=("config/judgment.toml",))
+    refused(terminal, result, "judgment.toml", "not valid TOML", "line 2", files=("config/judgment.toml",))
 
 
 def test_an_unknown_key_is_refused_by_its_name(terminal: Terminal, documents: Path) -> None:
     own_file(terminal.workspace, "config/judgment.toml", "[judgment]\npatiance = 2\n")
 
-    said = terminal("run", "resume?", "--docs", documents)
+    result = terminal("run", "resume?", "--docs", documents)
 
-    refused(terminal, said, "judgment.toml", "unknown key 'judgment.patiance'", files=("config/judgment.toml",))
+    refused(terminal, result, "judgment.toml", "unknown key 'judgment.patiance'", files=("config/judgment.toml",))
 
 
 def test_a_missing_key_is_told_by_its_name(terminal: Terminal, documents: Path) -> None:
     own_file(terminal.workspace, "config/evaluator.toml", '[[evaluator.metrics]]\nkind = "code"\n')
 
-    said = terminal("run", "resume?", "--docs", documents)
+    result = terminal("run", "resume?", "--docs", documents)
 
-    refused(terminal, said, "evaluator.toml: key 'evaluator.metrics.0.name'", files=("config/evaluator.toml",))
+    refused(terminal, result, "evaluator.toml: key 'evaluator.metrics.0.name'", files=("config/evaluator.toml",))
 
 
 def test_weights_that_do_not_add_up_are_refused_with_their_sum(terminal: Terminal, documents: Path) -> None:
     metric = '[[evaluator.metrics]]\nname = "{}"\nweight = 0.4\n'
     own_file(terminal.workspace, "config/evaluator.toml", metric.format("coverage") + metric.format("relevance"))
 
-    said = terminal("run", "resume?", "--docs", documents)
+    result = terminal("run", "resume?", "--docs", documents)
 
-    refused(terminal, said, "evaluator.toml", "weights sum to 0.8", files=("config/evaluator.toml",))
+    refused(terminal, result, "evaluator.toml", "weights sum to 0.8", files=("config/evaluator.toml",))
 
 
 def test_a_template_that_does_not_render_is_refused_with_its_file(terminal: Terminal, documents: Path) -> None:
     own_file(terminal.workspace, "prompts/writer/write.md.j2", "Write about {{ thema }}.\n")
 
-    said = terminal("run", "resume?", "--docs", documents)
+    result = terminal("run", "resume?", "--docs", documents)
 
-    refused(terminal, said, "write.md.j2", "thema", files=("prompts/writer/write.md.j2",))
+    refused(terminal, result, "write.md.j2", "thema", files=("prompts/writer/write.md.j2",))
 
 
 def test_a_template_of_toml_that_does_not_render_is_refused_before_any_call(
@@ -98,10 +98,10 @@ def test_a_template_of_toml_that_does_not_render_is_refused_before_any_call(
     name = "config/prompt_builder.toml"
     own_file(terminal.workspace, name, 'judgment_user_prompt = "one\\n{{ submision }}"\n')
 
-    said = terminal("run", "resume?", "--docs", documents, "--source", "local")
+    result = terminal("run", "resume?", "--docs", documents, "--source", "local")
 
     fault = "Jinja2 template error: setting judgment_user_prompt, line 2: 'submision' is undefined"
-    refused(terminal, said, fault, files=(name,))
+    refused(terminal, result, fault, files=(name,))
     assert vendors.calls == []
 
 
@@ -113,26 +113,26 @@ def test_a_file_of_instructions_over_20000_characters_is_refused(
     terminal: Terminal, documents: Path, tmp_path: Path
 ) -> None:
     own_file(tmp_path, "long.txt", "橋" * 20_001)
-    said = terminal("run", "resume?", "--docs", documents, "--instructions", tmp_path / "long.txt")
-    refused(terminal, said, "instructions", "20000 characters")
+    result = terminal("run", "resume?", "--docs", documents, "--instructions", tmp_path / "long.txt")
+    refused(terminal, result, "instructions", "20000 characters")
 
 
 def test_a_missing_file_of_instructions_is_refused_by_its_path(terminal: Terminal, documents: Path) -> None:
-    said = terminal("run", "resume?", "--docs", documents, "--instructions", "nowhere.txt")
-    refused(terminal, said, "--instructions nowhere.txt", "No such file")
+    result = terminal("run", "resume?", "--docs", documents, "--instructions", "nowhere.txt")
+    refused(terminal, result, "--instructions nowhere.txt", "No such file")
 
 
 def test_a_file_of_instructions_without_a_word_is_refused(terminal: Terminal, documents: Path, tmp_path: Path) -> None:
     (tmp_path / "none.txt").write_text("\ufeff\n \n", "utf-8")
-    said = terminal("run", "resume?", "--docs", documents, "--instructions", tmp_path / "none.txt")
-    refused(terminal, said, "none.txt: holds nothing", "leave it out")
+    result = terminal("run", "resume?", "--docs", documents, "--instructions", tmp_path / "none.txt")
+    refused(terminal, result, "none.txt: holds nothing", "leave it out")
 
 
 def test_folders_in_which_nothing_can_be_read_are_named_with_what_to_do(terminal: Terminal, tmp_path: Path) -> None:
     (tmp_path / "music").mkdir()
     (tmp_path / "music" / "tune.mp3").write_bytes(b"ID3")
-    said = terminal("run", "resume?", "--docs", tmp_path / "music", "--source", "local")
-    refused(terminal, said, "tune.mp3 (of no known kind", "`documents` (--docs) that can be read")
+    result = terminal("run", "resume?", "--docs", tmp_path / "music", "--source", "local")
+    refused(terminal, result, "tune.mp3 (of no known kind", "`documents` (--docs) that can be read")
 
 
 @pytest.mark.parametrize("rounds", ["many", "1:", "3:1", "0", "1:11"])
@@ -161,11 +161,11 @@ def test_a_thread_that_is_no_name_is_refused(terminal: Terminal, documents: Path
 @pytest.mark.parametrize("command", ["resume", "status", "delete", "report"])
 @pytest.mark.parametrize("thread", [*NO_NAMES, *RESERVED])
 def test_a_thread_that_is_no_name_is_refused_by_every_command(terminal: Terminal, command: str, thread: str) -> None:
-    said = terminal(command, thread)
+    result = terminal(command, thread)
 
-    assert said.code == 2
-    assert said.err.startswith("error: ")
-    assert said.err.count("\n") == 1
+    assert result.code == 2
+    assert result.err.startswith("error: ")
+    assert result.err.count("\n") == 1
     assert terminal.files() == []
 
 
@@ -175,10 +175,10 @@ def test_a_team_whose_id_is_no_name_is_refused_with_its_file(terminal: Terminal,
     team_file = f'team_id = {json.dumps(team)}\nname = "A"\nsources = ["local"]\n'
     own_file(terminal.workspace, "config/teams/a.toml", team_file)
 
-    said = terminal("run", "resume?", "--docs", documents)
+    result = terminal("run", "resume?", "--docs", documents)
 
     files = ("config/orchestrator.toml", "config/teams/a.toml")
-    refused(terminal, said, "config/teams/a.toml", "team_id", files=files)
+    refused(terminal, result, "config/teams/a.toml", "team_id", files=files)
 
 
 @pytest.mark.parametrize("command", ["resume", "status", "leaderboard", "report", "delete"])
@@ -195,30 +195,30 @@ def test_a_limit_in_dollars_without_prices_is_refused_before_any_call(
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
 
-    said = terminal("run", "resume?", "--docs", documents, "--source", "local", "--max-usd", "1")
+    result = terminal("run", "resume?", "--docs", documents, "--source", "local", "--max-usd", "1")
 
-    refused(terminal, said, "max_usd", "gpt-5-mini", "[prices]")
+    refused(terminal, result, "max_usd", "gpt-5-mini", "[prices]")
     assert vendors.calls == []
 
 
 @pytest.mark.parametrize("limit", ["nan", "inf", "0", "-1", "much"])
 @pytest.mark.parametrize("option", ["--max-usd", "--max-minutes"])
 def test_a_limit_that_is_no_amount_is_refused(terminal: Terminal, documents: Path, option: str, limit: str) -> None:
-    said = terminal("run", "resume?", "--docs", documents, f"{option}={limit}")
-    refused(terminal, said, option.removeprefix("--").replace("-", "_") if limit != "much" else option)
+    result = terminal("run", "resume?", "--docs", documents, f"{option}={limit}")
+    refused(terminal, result, option.removeprefix("--").replace("-", "_") if limit != "much" else option)
 
 
 def test_a_price_that_is_no_amount_is_refused_with_its_file(terminal: Terminal, documents: Path) -> None:
     own_file(terminal.workspace, "config/models.toml", 'default = "m"\n[prices.m]\ninput = nan\noutput = 1\n')
 
-    said = terminal("run", "resume?", "--docs", documents)
+    result = terminal("run", "resume?", "--docs", documents)
 
-    refused(terminal, said, "models.toml", "prices.m.input", files=("config/models.toml",))
+    refused(terminal, result, "models.toml", "prices.m.input", files=("config/models.toml",))
 
 
 def test_a_folder_for_copies_that_is_a_file_is_refused_before_the_run(terminal: Terminal, documents: Path) -> None:
-    said = terminal("run", "resume?", "--docs", documents, "--out", documents / "resume.md")
-    refused(terminal, said, "--out", "is a file")
+    result = terminal("run", "resume?", "--docs", documents, "--out", documents / "resume.md")
+    refused(terminal, result, "--out", "is a file")
 
 
 def test_an_unusable_environment_variable_is_refused_by_its_name(
@@ -233,11 +233,11 @@ def test_an_unusable_environment_variable_is_refused_by_its_name(
     [("run",), ("run", "resume?", "--colour"), ("runn",), ("run", "resume?", "--language", "fr"), ("runs", "x")],
 )
 def test_a_usage_error_is_one_line_with_a_way_to_the_help(terminal: Terminal, arguments: tuple[str, ...]) -> None:
-    said = terminal(*arguments)
+    result = terminal(*arguments)
 
-    refused(terminal, said, ". See `contend", "--help`")
-    assert "Value error" not in said.err
-    assert ".. " not in said.err
+    refused(terminal, result, ". See `contend", "--help`")
+    assert "Value error" not in result.err
+    assert ".. " not in result.err
 
 
 @pytest.fixture
@@ -261,16 +261,16 @@ def test_a_server_takes_no_other_port_than_the_one_it_tells(terminal: Terminal) 
 
 
 def test_hostile_words_cannot_steer_the_terminal_through_an_error(terminal: Terminal, documents: Path) -> None:
-    said = terminal("run", "resume?", "--docs", documents, "--team", "a\x1b[31m\nerror: b\u202e")
+    result = terminal("run", "resume?", "--docs", documents, "--team", "a\x1b[31m\nerror: b\u202e")
 
-    assert said.code == 2
-    assert said.err.count("\n") == 1
-    assert "\x1b" not in said.err
-    assert "\u202e" not in said.err
+    assert result.code == 2
+    assert result.err.count("\n") == 1
+    assert "\x1b" not in result.err
+    assert "\u202e" not in result.err
 
 
 def test_the_real_command_refuses_on_one_line_too(workspace: Path, documents: Path) -> None:
-    with started("run", "", "--docs", documents, "--workspace", workspace) as child:
+    with start_command("run", "", "--docs", documents, "--workspace", workspace) as child:
         out, err = child.communicate(timeout=240)
 
     assert (child.returncode, out) == (2, "")

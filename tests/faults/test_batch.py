@@ -42,9 +42,9 @@ class Scene:
 
     def end(self, *options: str | Path) -> dict[str, Any]:
         """The whole command in this process: its outcome, or its error as `message`; `told` is all that it wrote."""
-        said = self.terminal(*self.command(*options), "--json")
-        told = [json.loads(line) for line in said.out.splitlines()]
-        return {"message": said.err, **(told[-1] if told else {}), "exit_code": said.code, "told": told}
+        result = self.terminal(*self.command(*options), "--json")
+        events = [json.loads(line) for line in result.out.splitlines()]
+        return {"message": result.err, **(events[-1] if events else {}), "exit_code": result.code, "told": events}
 
     @property
     def results(self) -> list[dict[str, Any]]:
@@ -55,9 +55,9 @@ class Scene:
         return self.file.with_name("questions.results.jsonl")
 
     def times_asked(self, prompt: str) -> list[int]:
-        asked = Counter(theme for call in self.vendors.calls for theme in THEMES if call.prompt == prompt
+        counts = Counter(theme for call in self.vendors.calls for theme in THEMES if call.prompt == prompt
                         if theme in call.user)  # fmt: skip
-        return [asked[theme] for theme in THEMES]
+        return [counts[theme] for theme in THEMES]
 
 
 @pytest.fixture
@@ -138,8 +138,8 @@ def test_no_more_runs_go_at_the_same_time_than_jobs_say(scene: Scene) -> None:
     outcome = scene.end("--jobs", "1")
 
     assert outcome["exit_code"] == 0
-    told = [event["type"] for event in outcome["told"] if event["type"] in {"run_started", "result"}]
-    assert told == ["run_started", "result"] * 3
+    types = [event["type"] for event in outcome["told"] if event["type"] in {"run_started", "result"}]
+    assert types == ["run_started", "result"] * 3
 
 
 def test_the_exit_code_tells_whether_all_some_or_none_have_a_report(scene: Scene) -> None:
@@ -165,7 +165,7 @@ def test_a_line_has_options_of_its_own_which_win(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("{", ":2: no JSON"),
         ("[1]", ":2: neither object nor text"),
@@ -179,13 +179,13 @@ def test_a_line_has_options_of_its_own_which_win(scene: Scene) -> None:
         ('{"theme": " "}', ":2: theme = ' '"),
     ],
 )
-def test_a_bad_line_is_named_before_anything_is_spent(scene: Scene, line: str, said: str) -> None:
+def test_a_bad_line_is_named_before_anything_is_spent(scene: Scene, line: str, message: str) -> None:
     scene.file.write_text(f'{{"theme": "{THEMES[0]}", "id": "first"}}\n{line}\n', "utf-8")
 
-    refused = scene.end()
+    result = scene.end()
 
-    assert refused["exit_code"] == 2
-    assert said in refused["message"]
+    assert result["exit_code"] == 2
+    assert message in result["message"]
     assert not scene.vendors.calls
     assert not scene.results_file.exists()
 
@@ -193,10 +193,10 @@ def test_a_bad_line_is_named_before_anything_is_spent(scene: Scene, line: str, s
 def test_two_equal_lines_without_an_id_are_refused(scene: Scene) -> None:
     scene.ask(THEMES[0], THEMES[0])
 
-    refused = scene.end()
+    result = scene.end()
 
-    assert refused["exit_code"] == 2
-    assert "questions.jsonl:2: the same as" in refused["message"]
+    assert result["exit_code"] == 2
+    assert "questions.jsonl:2: the same as" in result["message"]
 
 
 def test_a_file_of_something_else_is_not_written_into(scene: Scene, tmp_path: Path) -> None:
@@ -205,8 +205,8 @@ def test_a_file_of_something_else_is_not_written_into(scene: Scene, tmp_path: Pa
     for text in ("my notes", '{"mine": 1}\n'):
         notes.write_text(text, "utf-8")
 
-        refused = scene.end("--out", notes)
+        result = scene.end("--out", notes)
 
-        assert "it holds other lines than results: name another file" in refused["message"]
+        assert "it holds other lines than results: name another file" in result["message"]
         assert notes.read_text("utf-8") == text
     assert not scene.vendors.calls

@@ -48,9 +48,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
         make = ["make", "--makefile", ROOT / "Makefile", "--directory", folder]
         # The environment that the tests run in stands for the demo's own.
         write_command(folder)
-        given = ["demo", "--assume-old=.venv/core", f"BIN={folder}"]
+        arguments = ["demo", "--assume-old=.venv/core", f"BIN={folder}"]
         more = {"CONTEND_MODEL": "gpt-5-mini", "CONTEND_RECORD": str(folder / "new.jsonl"), **keys}
-        with child_of([*make, *given], **more) as child:
+        with child_of([*make, *arguments], **more) as child:
             out, err = child.communicate(timeout=240)
         assert child.returncode == 0, err
         report = (folder / "demo" / "report.md").read_text("utf-8")
@@ -105,9 +105,9 @@ def test_each_team_gains_in_round_2_and_the_editor_merges_the_best(demo: Demo) -
 
 
 def test_the_demo_leaves_three_reports_and_lessons(demo: Demo) -> None:
-    left = {path.name for path in (demo.folder / "demo").glob("report.*")}
+    reports = {path.name for path in (demo.folder / "demo").glob("report.*")}
 
-    assert left == {"report.md", "report.html", "report.json"}
+    assert reports == {"report.md", "report.html", "report.json"}
     assert re.search(r"playbook demo, version 1: \d added", demo.out)
 
 
@@ -117,9 +117,9 @@ def test_live_says_what_it_may_cost_before_it_asks_the_users_model(tmp_path: Pat
         (tmp_path / "demo" / name).symlink_to(ROOT / "demo" / name)
     make = ["make", "--makefile", ROOT / "Makefile", "--directory", tmp_path, "demo", "LIVE=1"]
     write_command(tmp_path)
-    given = ["--assume-old=.venv/core", f"BIN={tmp_path}"]
+    options = ["--assume-old=.venv/core", f"BIN={tmp_path}"]
 
-    with child_of([*make, *given], OPENAI_BASE_URL=vendors.base_url) as child:
+    with child_of([*make, *options], OPENAI_BASE_URL=vendors.base_url) as child:
         out, err = child.communicate(timeout=240)
 
     assert child.returncode in {0, 1}, err

@@ -37,9 +37,9 @@ def test_a_disk_that_fills_up_stops_the_run_which_goes_on_when_there_is_space(
     workspace: Path, documents: Path, vendors: Vendors, moment: str
 ) -> None:
     write_workspace(workspace)
-    asked = ["run", THEME, "--docs", documents, "--source", "local", "--rounds", "1", "--thread", "full"]
+    command = ["run", THEME, "--docs", documents, "--source", "local", "--rounds", "1", "--thread", "full"]
     vendors.latency = 0.1
-    with contend_child(workspace, *asked, base_url=vendors.base_url) as child:
+    with contend_child(workspace, *command, base_url=vendors.base_url) as child:
         child.until(moment)
         fill_disk(child)
         stopped = child.end()
@@ -91,11 +91,11 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_starts(
 ) -> None:
     Path("a-file").write_text("no folder")
 
-    said = terminal("run", THEME, "--docs", documents, "--source", "local", *options, *how)
+    result = terminal("run", THEME, "--docs", documents, "--source", "local", *options, *how)
 
-    assert said.code == 2
-    assert said.err.count("\n") == 1
-    assert words in said.err
+    assert result.code == 2
+    assert result.err.count("\n") == 1
+    assert words in result.err
     assert terminal.files() == []
 
 
@@ -107,10 +107,10 @@ def test_every_command_says_that_a_workspace_is_a_file(
 ) -> None:
     (tmp_path / "a-file").write_text("no folder")
 
-    said = Terminal(tmp_path / "a-file", capsys.readouterr)(*command)
+    output = Terminal(tmp_path / "a-file", capsys.readouterr)(*command)
 
-    assert (said.code, said.out) == (2, "")
-    assert "a-file is a file: name a folder" in said.err
+    assert (output.code, output.out) == (2, "")
+    assert "a-file is a file: name a folder" in output.err
 
 
 @DRY_AND_REAL
@@ -118,22 +118,22 @@ def test_too_little_space_is_refused_before_anything_starts(
     terminal: Terminal, documents: Path, how: list[str]
 ) -> None:
     with file_size_limit(1_000_000):
-        said = terminal("run", THEME, "--docs", documents, "--source", "local", *how)
+        result = terminal("run", THEME, "--docs", documents, "--source", "local", *how)
 
-    assert said.code == 2
-    assert "has no 20 MB left" in said.err
+    assert result.code == 2
+    assert "has no 20 MB left" in result.err
     assert not terminal.workspace.exists()
 
 
 def test_a_full_device_behind_standard_output_is_named_with_the_way_to_go_on(workspace: Path, documents: Path) -> None:
-    asked = ["run", THEME, "--docs", documents, "--source", "local", "--thread", "full", "--workspace", workspace]
+    command = ["run", THEME, "--docs", documents, "--source", "local", "--thread", "full", "--workspace", workspace]
 
-    with child_of(["bash", "-c", f'exec "{CONTEND}" "$@" >/dev/full', "contend", *asked]) as child:
-        _, said = child.communicate(timeout=240)
+    with child_of(["bash", "-c", f'exec "{CONTEND}" "$@" >/dev/full', "contend", *command]) as child:
+        _, output = child.communicate(timeout=240)
 
     assert child.returncode == 2
-    assert "No space left on device" in said
-    assert "defect" not in said
+    assert "No space left on device" in output
+    assert "defect" not in output
 
 
 def test_what_the_system_refuses_is_named_and_is_no_defect() -> None:
@@ -147,10 +147,10 @@ def test_a_folder_whose_links_lead_in_a_circle_is_searched_all_the_same(terminal
     (documents / "one.md").symlink_to("two.md")
     (documents / "two.md").symlink_to("one.md")
 
-    said = terminal("run", THEME, "--docs", documents, "--source", "local", "--dry-run")
+    result = terminal("run", THEME, "--docs", documents, "--source", "local", "--dry-run")
 
-    assert said.code == 0
-    assert "one.md, two.md (a link that leads in a circle)" in said.out
+    assert result.code == 0
+    assert "one.md, two.md (a link that leads in a circle)" in result.out
 
 
 def test_folders_of_the_system_with_links_that_nobody_may_follow_are_searched_all_the_same() -> None:

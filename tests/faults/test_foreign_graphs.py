@@ -15,7 +15,7 @@ from contend.settings.files import load_config
 from fakes.children import contend_child
 from fakes.contests import Contest, metrics_of, rounds_of
 from fakes.own_graphs import ANSWERS, QUESTION, REPORT, TEAM, enter, react
-from fakes.terminal import Terminal, started
+from fakes.terminal import Terminal, start_command
 from fakes.vendors import Vendors
 
 
@@ -158,9 +158,9 @@ def hanging_contest(folder: Path, documents: Path, vendors: Vendors, hanging: tu
 
 
 def started_contest(contest: Contest) -> AbstractContextManager["subprocess.Popen[str]"]:
-    asked = ("run", QUESTION, "--docs", contest.documents, "--source", "local", "--rounds", "1", "--no-learn")
-    out = ("--workspace", contest.workspace, *asked, "--out", contest.workspace / "results")
-    return started(*out, OPENAI_BASE_URL=str(contest.base_url))
+    command = ("run", QUESTION, "--docs", contest.documents, "--source", "local", "--rounds", "1", "--no-learn")
+    out = ("--workspace", contest.workspace, *command, "--out", contest.workspace / "results")
+    return start_command(*out, OPENAI_BASE_URL=str(contest.base_url))
 
 
 def test_graphs_that_hang_or_block_end_at_their_deadline_and_hinder_neither_the_next_one_nor_the_end_of_the_command(
@@ -172,11 +172,11 @@ def test_graphs_that_hang_or_block_end_at_their_deadline_and_hinder_neither_the_
     cases = [(apart, "teams waits and a_thread timeout", ["waits"]), (its_loop, "team its_loop timeout", [])]
 
     with started_contest(apart) as one, started_contest(its_loop) as other:
-        ended = [(*child.communicate(), child.returncode) for child in (one, other)]
+        ends = [(*child.communicate(), child.returncode) for child in (one, other)]
 
-    for (contest, named, stopped), (out, err, code) in zip(cases, ended, strict=True):
+    for (contest, name, stopped), (out, err, code) in zip(cases, ends, strict=True):
         assert code == 1
-        assert f"{named}: not done within {SECONDS} seconds" in out
+        assert f"{name}: not done within {SECONDS} seconds" in out
         assert [file.name for file in contest.workspace.with_name("marks").iterdir()] == stopped
         assert re.search(r"^Report  .*/results/report\.md$", out, re.MULTILINE)
         assert err == ""
@@ -190,8 +190,8 @@ async def test_what_was_not_retrieved_is_no_source_and_is_named_and_costs_score(
 
     outcome = await contest.run(QUESTION, teams=["mine"], max_rounds=1, learn=False)
 
-    (scored,) = rounds_of(contest)
-    validity = metrics_of(scored)["citation_validity"]
+    (row,) = rounds_of(contest)
+    validity = metrics_of(row)["citation_validity"]
     assert validity.score == 0.0
     assert "not retrieved: http://127.0.0.1:9/none" in validity.reason
     assert outcome.report is not None
@@ -241,11 +241,11 @@ async def test_a_graph_that_cannot_play_is_refused_before_anything_is_spent(
 ) -> None:
     enter(contest.workspace, ANSWERS + ODD, team=TEAM.replace('graph = "my_agent:agent"', entry))
 
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError) as excinfo:
         await contest.run(QUESTION, teams=["mine"])
 
-    assert str(refused.value).startswith("team mine: ")
-    assert fault in str(refused.value)
+    assert str(excinfo.value).startswith("team mine: ")
+    assert fault in str(excinfo.value)
     assert vendors.calls == []
 
 
@@ -295,10 +295,10 @@ def test_a_dry_run_names_a_graph_that_cannot_play(
     enter(contest.workspace, ANSWERS, team=TEAM.replace("my_agent:agent", "my_agent:misspelt"))
     monkeypatch.setenv("OPENAI_BASE_URL", str(contest.base_url))
 
-    said = terminal("run", QUESTION, "--team", "mine", "--dry-run")
+    result = terminal("run", QUESTION, "--team", "mine", "--dry-run")
 
-    assert said.code == 2
-    assert "team mine: graph = 'my_agent:misspelt' cannot be loaded" in said.err
+    assert result.code == 2
+    assert "team mine: graph = 'my_agent:misspelt' cannot be loaded" in result.err
 
 
 def kill_in_round_two(contest: Contest, vendors: Vendors) -> None:

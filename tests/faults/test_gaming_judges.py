@@ -97,8 +97,8 @@ async def test_a_language_model_is_shown_whatever_works_on_it_quoted_within_one_
     await judges.score("\n\n".join([case.plain, *case.orders, *case.closers]), case.theme, model="gpt-5-mini")
 
     (text,) = [call.user for call in judges.vendors.calls if call.prompt == "evaluator/verdicts"]
-    (shown,) = re.findall(r"<submission-(?:\w+)>\n(.*)\n</submission-", text, re.DOTALL)
-    assert all(normalize(order) in normalize(shown) for order in case.orders)
+    (submission,) = re.findall(r"<submission-(?:\w+)>\n(.*)\n</submission-", text, re.DOTALL)
+    assert all(normalize(order) in normalize(submission) for order in case.orders)
     assert text.count("</submission-") == 1
     assert "<|im_start|>" not in text
 

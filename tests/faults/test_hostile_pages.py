@@ -45,10 +45,10 @@ async def test_orders_in_a_document_reach_no_system_message_report_or_playbook(
     assert outcome.report is not None
     assert any(source.url.endswith("hostile.md") for source in outcome.report.sources)
     assert not [call for call in vendors.calls if CANARY in call.system]
-    written = [Path(file) for file in outcome.files] + [*(workspace / "playbooks").glob("*.json*")]
+    files = [Path(file) for file in outcome.files] + [*(workspace / "playbooks").glob("*.json*")]
     # Lessons are learned with a model only.
-    assert (len(written) > len(outcome.files)) is set_to_a_model
-    assert [file.name for file in written if CANARY in file.read_text("utf-8")] == []
+    assert (len(files) > len(outcome.files)) is set_to_a_model
+    assert [file.name for file in files if CANARY in file.read_text("utf-8")] == []
 
 
 async def test_a_writer_that_obeys_a_page_is_not_quoted(workspace: Path, documents: Path, vendors: Vendors) -> None:
@@ -74,11 +74,11 @@ async def test_objects_that_a_document_describes_stay_its_text(workspace: Path, 
 
     assert outcome.status == "completed"
     services = contest.services()
-    kept = await contend.status("described", services=services)
+    status = await contend.status("described", services=services)
     await services.aclose()
     assert outcome.report is not None
-    assert kept.report == outcome.report
-    described_source = next(source for source in kept.report.sources if source.url.endswith("described.md"))
+    assert status.report == outcome.report
+    described_source = next(source for source in status.report.sources if source.url.endswith("described.md"))
     assert '"lc": 2' in described_source.title
     assert not [*workspace.parent.rglob("planted")]
 

@@ -19,7 +19,7 @@ from contend.stores.checkpoints import PackedSerializer
 from fakes.children import Child, contend_child
 from fakes.contests import write_workspace
 from fakes.terminal import Terminal
-from fakes.traces import Asked, Trace, asked, record_of, trace
+from fakes.traces import CallCounts, Trace, call_counts, record_of, trace
 from fakes.vendors import Vendors, Where
 
 THEME = "How does resume work after a crash, and what is a team?"
@@ -52,8 +52,8 @@ class Scene:
     vendors: Vendors
 
     def run(self, *options: str) -> AbstractContextManager[Child]:
-        given = ("--docs", self.documents, "--source", "local", "--thread", THREAD, *options)
-        return contend_child(self.workspace, "run", THEME, *given, base_url=self.vendors.base_url)
+        arguments = ("--docs", self.documents, "--source", "local", "--thread", THREAD, *options)
+        return contend_child(self.workspace, "run", THEME, *arguments, base_url=self.vendors.base_url)
 
     def resume(self) -> AbstractContextManager[Child]:
         return contend_child(self.workspace, "resume", THREAD, base_url=self.vendors.base_url)
@@ -118,7 +118,7 @@ def terminal(scene: Scene, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
 
 class Undisturbed(NamedTuple):
     trace: Trace
-    asked: Asked
+    asked: CallCounts
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path
     with Vendors() as vendors:
         with Scene(workspace, shared_documents, vendors).run(*ROUNDS) as child:
             assert child.end()["exit_code"] == 0
-        yield Undisturbed(trace(workspace, THREAD), asked(vendors.calls))
+        yield Undisturbed(trace(workspace, THREAD), call_counts(vendors.calls))
 
 
 class Moment(NamedTuple):
@@ -181,7 +181,7 @@ def test_a_killed_run_ends_as_if_nothing_had_happened(
     resumed = terminal("resume", THREAD)
 
     assert resumed.code == 0, resumed.err
-    together = asked(scene.vendors.calls)
+    together = call_counts(scene.vendors.calls)
     assert not undisturbed.asked - together
     assert {prompt for prompt, _ in together - undisturbed.asked} <= {moment.unsaved}
     assert trace(scene.workspace, THREAD) == undisturbed.trace
@@ -199,7 +199,7 @@ def test_a_run_killed_before_it_was_opened_begins_with_the_options_it_was_asked_
         outcome = child.end()
 
     assert outcome["exit_code"] == 0, outcome["message"]
-    assert asked(scene.vendors.calls) == undisturbed.asked
+    assert call_counts(scene.vendors.calls) == undisturbed.asked
     assert trace(scene.workspace, THREAD) == undisturbed.trace
 
 
@@ -272,5 +272,5 @@ def test_of_two_processes_that_resume_one_thread_one_goes_on_and_the_other_is_to
     assert told["exit_code"] == 2
     assert told["message"].startswith(f"error: thread {THREAD} is being worked on by process {winner.pid}")
     assert outcome["exit_code"] == 0
-    assert asked(scene.vendors.calls) == undisturbed.asked
+    assert call_counts(scene.vendors.calls) == undisturbed.asked
     assert trace(scene.workspace, THREAD) == undisturbed.trace

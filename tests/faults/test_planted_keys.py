@@ -49,10 +49,10 @@ def test_a_key_is_in_no_output_log_checkpoint_record_report_or_file(
     refusal = as_json({"detail": {"error": f"the plan of {TAVILY_KEY} is used up"}}, status=432)
     with Replay(lambda _: refusal) as tavily:
         monkeypatch.setenv("CONTEND_TAVILY_BASE_URL", tavily.url)
-        given = ("--docs", documents, "--rounds", "1", "--thread", "keys")
-        said = [terminal("run", QUESTION, *given, *how) for how in (("--dry-run",), ("--json",))]
-        assert tavily.asked
-    shown = [
+        options = ("--docs", documents, "--rounds", "1", "--thread", "keys")
+        results = [terminal("run", QUESTION, *options, *how) for how in (("--dry-run",), ("--json",))]
+        assert tavily.requests
+    commands = [
         ("status", "keys"),
         ("runs",),
         ("leaderboard", "keys"),
@@ -60,15 +60,15 @@ def test_a_key_is_in_no_output_log_checkpoint_record_report_or_file(
         ("config", "show"),
         ("doctor",),
     ]
-    said += [terminal(*command) for command in shown]
+    results += [terminal(*command) for command in commands]
 
-    assert said[1].code == 1
-    assert "beta failed" in said[2].out
-    kept = asyncio.run(_checkpoints(terminal.workspace))
+    assert results[1].code == 1
+    assert "beta failed" in results[2].out
+    checkpoints = asyncio.run(_checkpoints(terminal.workspace))
     files = [path.read_bytes() for path in terminal.workspace.rglob("*") if path.is_file()]
-    assert QUESTION in kept
+    assert QUESTION in checkpoints
     everything = "\n".join(
-        [*(one.out + one.err for one in said), caplog.text, kept, str(record_of(terminal.workspace))]
+        [*(one.out + one.err for one in results), caplog.text, checkpoints, str(record_of(terminal.workspace))]
     ).encode() + b"\n".join(files)
     for planted in (KEY, TAVILY_KEY, PASSWORD):
         assert not everything.count(planted.encode()), planted

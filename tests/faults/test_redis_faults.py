@@ -72,14 +72,14 @@ async def test_a_redis_that_cannot_keep_checkpoints_is_told_in_one_line_before_a
 ) -> None:
     with unusable(kind, tmp_path / "redis") as contest.redis_url:
         began = time.monotonic()
-        with pytest.raises(StoreError) as told:
+        with pytest.raises(StoreError) as excinfo:
             await contest.run(THEME)
 
     assert time.monotonic() - began < 20
-    assert str(told.value).startswith("Redis at redis://127.0.0.1:")
-    assert line in str(told.value)
-    assert "\n" not in str(told.value)
-    assert PASSWORD not in f"{told.value!r} {told.value.__cause__!r}"
+    assert str(excinfo.value).startswith("Redis at redis://127.0.0.1:")
+    assert line in str(excinfo.value)
+    assert "\n" not in str(excinfo.value)
+    assert PASSWORD not in f"{excinfo.value!r} {excinfo.value.__cause__!r}"
     assert not vendors.calls
     assert not (contest.workspace / "results").exists()
     assert not (contest.workspace / "contend.duckdb").exists()
@@ -107,19 +107,19 @@ async def _failed_midway(contest: Contest, vendors: Vendors, fail: Callable[[], 
     running = asyncio.create_task(contest.run(THEME, thread_id="struck", max_rounds=1))
     await _answered(vendors, "supervisor/plan", running)
     fail()
-    with pytest.raises(CheckpointError) as told:
+    with pytest.raises(CheckpointError) as excinfo:
         async with asyncio.timeout(240):
             await running
     vendors.latency = 0.0
-    return told.value
+    return excinfo.value
 
 
-async def _goes_on(contest: Contest, server: RedisServer, told: CheckpointError, line: str) -> RunOutcome:
+async def _goes_on(contest: Contest, server: RedisServer, failure: CheckpointError, line: str) -> RunOutcome:
     services = contest.services()
     stood = await services.record.latest_execution("struck")
     await services.aclose()
-    assert line in str(told)
-    assert "go on with `contend resume struck`" in str(told)
+    assert line in str(failure)
+    assert "go on with `contend resume struck`" in str(failure)
     assert stood is not None
     assert stood.status == "interrupted"
     # Nobody could let go of the lease; that it runs out by itself is seen elsewhere.
@@ -134,9 +134,9 @@ async def _struck(folder: Path, documents: Path, strike: str, line: str) -> None
     write_workspace(folder / "workspace")
     with Vendors() as vendors, RedisServer(folder / "redis", *KEPT, password=PASSWORD) as server:
         contest = Contest(folder / "workspace", documents, vendors.base_url, server.url)
-        told = await _failed_midway(contest, vendors, server.kill if strike == "kill" else server.pause)
+        failure = await _failed_midway(contest, vendors, server.kill if strike == "kill" else server.pause)
         (server.start if strike == "kill" else server.resume)()
-        await _goes_on(contest, server, told, line)
+        await _goes_on(contest, server, failure, line)
 
 
 async def test_a_redis_that_dies_or_hangs_midway_stops_the_run_which_goes_on_when_it_is_back(
@@ -157,9 +157,9 @@ async def test_a_redis_that_takes_no_more_writes_costs_no_team_its_place(
 ) -> None:
     with RedisServer(tmp_path / "redis", password=PASSWORD) as server:
         contest.redis_url = server.url
-        told = await _failed_midway(contest, vendors, lambda: server.say("CONFIG", "SET", setting, "1"))
+        failure = await _failed_midway(contest, vendors, lambda: server.say("CONFIG", "SET", setting, "1"))
         server.say("CONFIG", "SET", setting, "0")
-        outcome = await _goes_on(contest, server, told, line)
+        outcome = await _goes_on(contest, server, failure, line)
     assert outcome.summary is not None
     assert {team.status for team in outcome.summary.team_statuses} == {"completed"}
 
@@ -220,9 +220,9 @@ async def test_a_cancellation_is_not_lost_where_it_comes_while_a_command_is_sent
                 sending = asyncio.create_task(client.set("key", turns))
                 for _ in range(turns):
                     await asyncio.sleep(0)
-                asked = sending.cancel()
+                is_cancelled = sending.cancel()
                 await asyncio.wait([sending])
-                if asked and not sending.cancelled():
+                if is_cancelled and not sending.cancelled():
                     lost.append(turns)
 
     assert lost == []

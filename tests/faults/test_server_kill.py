@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from fakes.contests import Contest, write_workspace
 from fakes.servers import Server, agent_server
-from fakes.traces import asked, record_of, settled
+from fakes.traces import call_counts, record_of, without_differences
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash?"
@@ -43,7 +43,7 @@ async def test_runs_of_a_killed_server_go_on_in_the_next_one_and_in_the_command_
     undisturbed = Contest(tmp_path / "undisturbed", documents, vendors.base_url)
     for thread in (queued, other):
         await undisturbed.run(THEME, thread_id=thread, **OPTIONS)
-    expected = asked(vendors.calls)
+    expected = call_counts(vendors.calls)
     vendors.calls.clear()
 
     vendors.hang(prompt="reviewer/review")
@@ -63,11 +63,11 @@ async def test_runs_of_a_killed_server_go_on_in_the_next_one_and_in_the_command_
 
     assert isinstance(joined, dict)
     assert [joined["message"], resumed.message, again["message"]] == ["all teams delivered"] * 3
-    assert asked(vendors.calls) == expected
+    assert call_counts(vendors.calls) == expected
     assert record_of(workspace) == record_of(undisturbed.workspace)
     for thread in (queued, other):
         assert _report(workspace, thread) == _report(undisturbed.workspace, thread)
 
 
 def _report(workspace: Path, thread: str) -> str:
-    return settled((workspace / "results" / thread / "report.md").read_text("utf-8"))
+    return without_differences((workspace / "results" / thread / "report.md").read_text("utf-8"))

@@ -21,12 +21,12 @@ def terminal(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
     return Terminal(workspace, capsys.readouterr)
 
 
-def refused(terminal: Terminal, documents: Path, *how: str) -> str:
+def refusal(terminal: Terminal, documents: Path, *how: str) -> str:
     """The one line of a run that is refused with nothing written."""
-    said = terminal("run", THEME, "--docs", documents, "--source", "local", *how)
-    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    result = terminal("run", THEME, "--docs", documents, "--source", "local", *how)
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
     assert terminal.files() == []
-    return said.err
+    return result.err
 
 
 @DRY_AND_REAL
@@ -35,7 +35,7 @@ def test_an_address_that_is_none_is_refused(
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "notaurl")
 
-    assert "OPENAI_BASE_URL is not an http(s) address" in refused(terminal, documents, *how)
+    assert "OPENAI_BASE_URL is not an http(s) address" in refusal(terminal, documents, *how)
 
 
 @DRY_AND_REAL
@@ -44,7 +44,7 @@ def test_an_endpoint_that_is_not_there_is_refused(
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
 
-    assert "endpoint http://127.0.0.1:9/v1 cannot be reached" in refused(terminal, documents, *how)
+    assert "endpoint http://127.0.0.1:9/v1 cannot be reached" in refusal(terminal, documents, *how)
 
 
 @DRY_AND_REAL
@@ -54,10 +54,10 @@ def test_a_key_that_the_endpoint_refuses_is_refused_and_not_shown(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789")
     with endpoint(status=401, chat=401) as url:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
-        said = refused(terminal, documents, *how)
+        result = refusal(terminal, documents, *how)
 
-    assert "refused the key (status 401)" in said
-    assert "planted" not in said
+    assert "refused the key (status 401)" in result
+    assert "planted" not in result
 
 
 @DRY_AND_REAL
@@ -66,9 +66,9 @@ def test_a_model_that_the_endpoints_list_does_not_name_is_refused_with_those_it_
 ) -> None:
     with endpoint("llama3:8b", "qwen3:8b") as url:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
-        said = refused(terminal, documents, "--model", "qwen3:4b", *how)
+        result = refusal(terminal, documents, "--model", "qwen3:4b", *how)
 
-    assert "has llama3:8b, qwen3:8b, not qwen3:4b: give --model NAME" in said
+    assert "has llama3:8b, qwen3:8b, not qwen3:4b: give --model NAME" in result
 
 
 def test_an_endpoint_that_is_slow_to_list_its_models_is_not_refused_and_the_dry_run_says_so(
@@ -76,10 +76,10 @@ def test_an_endpoint_that_is_slow_to_list_its_models_is_not_refused_and_the_dry_
 ) -> None:
     with endpoint(hang=True) as url:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
-        said = terminal("run", THEME, "--docs", documents, "--source", "local", "--dry-run", "--json")
+        result = terminal("run", THEME, "--docs", documents, "--source", "local", "--dry-run", "--json")
 
-    assert said.code == 0
-    assert any("did not answer within 3 s" in warning for warning in json.loads(said.out)["warnings"])
+    assert result.code == 0
+    assert any("did not answer within 3 s" in warning for warning in json.loads(result.out)["warnings"])
 
 
 async def test_a_run_is_not_gone_on_with_while_its_endpoint_is_away(
@@ -102,10 +102,10 @@ def test_a_failure_of_the_endpoint_that_hits_all_teams_is_told_once_in_the_log_a
     vendors.fail(status=429, code="insufficient_quota")
     monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
 
-    said = terminal("run", THEME, "--docs", documents, "--source", "local")
+    result = terminal("run", THEME, "--docs", documents, "--source", "local")
 
-    log, _, end = said.out.partition("\n\nFailed\n")
-    assert said.code == 2
+    log, _, end = result.out.partition("\n\nFailed\n")
+    assert result.code == 2
     assert log.count("quota is used up") == 1
     assert "failed: as " in log
     assert " ".join(end.split()).count("quota is used up") == 1
@@ -119,9 +119,9 @@ async def test_a_graph_opened_by_itself_says_in_one_line_that_its_endpoint_is_no
     contest = Contest(workspace, documents, "http://127.0.0.1:9/v1")
     services = contest.services()
 
-    ended = await build_contest_graph(services).compile().ainvoke({"theme": THEME}, context=contest.options())
+    state = await build_contest_graph(services).compile().ainvoke({"theme": THEME}, context=contest.options())
 
     await services.aclose()
-    assert ended["status"] == "failed"
-    assert "endpoint http://127.0.0.1:9/v1 cannot be reached" in ended["messages"][-1].text
+    assert state["status"] == "failed"
+    assert "endpoint http://127.0.0.1:9/v1 cannot be reached" in state["messages"][-1].text
     assert not (workspace / "contend.duckdb").exists()

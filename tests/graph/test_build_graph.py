@@ -51,10 +51,10 @@ def asked() -> Chat:
 async def test_a_graph_by_its_name_answers_a_question(services: Services, contest: Contest, name: GraphName) -> None:
     graph = contend.build_graph(name, services)
 
-    ended = await graph.ainvoke({"theme": THEME}, context=contest.options(teams=["alpha"], max_rounds=1))
+    state = await graph.ainvoke({"theme": THEME}, context=contest.options(teams=["alpha"], max_rounds=1))
 
     assert graph.name == name
-    assert ended["messages"][-1].text.startswith(f"# {THEME}")
+    assert state["messages"][-1].text.startswith(f"# {THEME}")
 
 
 async def test_without_services_a_graph_works_in_the_workspace_that_the_environment_names(
@@ -63,9 +63,9 @@ async def test_without_services_a_graph_works_in_the_workspace_that_the_environm
     monkeypatch.setenv("CONTEND_WORKSPACE", str(contest.workspace))
 
     graph = await asyncio.to_thread(contend.build_graph)
-    ended = await graph.ainvoke({"theme": " "})
+    state = await graph.ainvoke({"theme": " "})
 
-    assert ended["message"].startswith("theme is empty")
+    assert state["message"].startswith("theme is empty")
 
 
 def test_an_unknown_name_is_answered_with_the_names_there_are(services: Services) -> None:
@@ -97,9 +97,9 @@ def of_ones_own(services: Services, checkpointer: InMemorySaver | None = None) -
 
 
 async def test_as_a_part_of_another_graph_it_answers_the_chat(services: Services, contest: Contest) -> None:
-    ended = await of_ones_own(services).ainvoke(asked(), context=contest.options(max_rounds=1, learn=False))
+    state = await of_ones_own(services).ainvoke(asked(), context=contest.options(max_rounds=1, learn=False))
 
-    assert ended["said"].startswith(f"completed: # {THEME}")
+    assert state["said"].startswith(f"completed: # {THEME}")
 
 
 async def test_a_part_asks_its_question_through_its_parent_and_goes_on_with_the_answer(
@@ -110,13 +110,13 @@ async def test_a_part_asks_its_question_through_its_parent_and_goes_on_with_the_
 
     waiting = await graph.ainvoke(asked(), thread("own"), context=options)
     before = [call.prompt for call in vendors.calls]
-    ended = await graph.ainvoke(Command(resume=APPROVED), thread("own"), context=options)
+    state = await graph.ainvoke(Command(resume=APPROVED), thread("own"), context=options)
 
     (question,) = waiting["__interrupt__"]
     assert question.value["team_id"] == "alpha"
     assert before == ["supervisor/plan"]
     assert [call.prompt for call in vendors.calls].count("supervisor/plan") == 1
-    assert ended["said"].startswith(f"completed: # {THEME}")
+    assert state["said"].startswith(f"completed: # {THEME}")
 
 
 async def test_a_team_that_failed_before_a_question_is_still_told_of_after_the_answer(
@@ -127,10 +127,10 @@ async def test_a_team_that_failed_before_a_question_is_still_told_of_after_the_a
     options = contest.options(max_rounds=1, learn=False, approve=["plan"])
 
     await graph.ainvoke(asked(), thread("own"), context=options)
-    ended = await graph.ainvoke(Command(resume=APPROVED), thread("own"), context=options)
+    state = await graph.ainvoke(Command(resume=APPROVED), thread("own"), context=options)
 
-    assert ended["said"].startswith(f"partial: # {THEME}")
-    assert "team beta failed: model 'beta'" in ended["said"]
+    assert state["said"].startswith(f"partial: # {THEME}")
+    assert "team beta failed: model 'beta'" in state["said"]
 
 
 async def test_a_parent_with_a_context_of_its_own_leaves_the_options_to_the_workspace(
@@ -147,27 +147,27 @@ async def test_a_parent_with_a_context_of_its_own_leaves_the_options_to_the_work
     own.add_node("contend", contend.build_graph("contend", services))
     own.add_edge(START, "contend")
 
-    ended = await own.compile().ainvoke(asked(), context={"user": "ada"})
+    state = await own.compile().ainvoke(asked(), context={"user": "ada"})
     await services.aclose()
 
-    assert ended["status"] == "completed"
+    assert state["status"] == "completed"
 
 
 async def test_in_a_node_it_takes_options_of_that_call(services: Services, contest: Contest) -> None:
     graph = contend.build_graph("research", services)
 
     async def node(state: Chat) -> Chat:
-        ended = await graph.ainvoke({"messages": state["messages"]}, context=contest.options(language="en"))
-        return {"messages": ended["messages"][-1:]}
+        final = await graph.ainvoke({"messages": state["messages"]}, context=contest.options(language="en"))
+        return {"messages": final["messages"][-1:]}
 
     own = StateGraph(Chat)
     own.add_node("look_up", node)
     own.add_edge(START, "look_up")
 
-    ended = await own.compile(checkpointer=InMemorySaver()).ainvoke(asked(), thread("own"))
+    final = await own.compile(checkpointer=InMemorySaver()).ainvoke(asked(), thread("own"))
 
-    assert [message.type for message in ended["messages"]] == ["human", "ai"]
-    assert ended["messages"][-1].text.startswith(f"# {THEME}")
+    assert [message.type for message in final["messages"]] == ["human", "ai"]
+    assert final["messages"][-1].text.startswith(f"# {THEME}")
 
 
 async def test_a_parents_stream_shows_its_steps_and_events(services: Services, contest: Contest) -> None:
@@ -203,10 +203,10 @@ async def test_as_a_tool_of_an_agent_it_keeps_a_thread_of_its_own(services: Serv
     asking = {"messages": [HumanMessage(THEME), AIMessage("", tool_calls=[call])]}
     saver = InMemorySaver()
 
-    ended = await agent.compile(checkpointer=saver).ainvoke(asking, thread("agent"))
+    state = await agent.compile(checkpointer=saver).ainvoke(asking, thread("agent"))
 
     (outcome,) = outcomes
-    assert ended["messages"][-1].text.startswith(f"# {THEME}")
+    assert state["messages"][-1].text.startswith(f"# {THEME}")
     status = await contend.status(outcome.thread_id, services=services)
     assert status.status == "completed"
-    assert {kept.config["configurable"]["checkpoint_ns"] for kept in saver.list(thread("agent"))} == {""}
+    assert {snapshot.config["configurable"]["checkpoint_ns"] for snapshot in saver.list(thread("agent"))} == {""}

@@ -44,20 +44,20 @@ async def test_a_cited_sentence_that_its_source_does_not_say_costs_support_and_i
 async def test_technical_sentences_are_published_as_they_were_written(
     contest: Contest, documents: Path, vendors: Vendors
 ) -> None:
-    told = "After a crash, resume asks http://localhost:8000/v1 unless `run[0]` of Vec<String> is set by main()."
-    (documents / "default.md").write_text(f"# Resume after a crash of a team\n\n{told}\n", "utf-8")
-    vendors.malform(with_findings({"text": told, "sources": [1, 2, 3]}), prompt="writer/write")
+    text = "After a crash, resume asks http://localhost:8000/v1 unless `run[0]` of Vec<String> is set by main()."
+    (documents / "default.md").write_text(f"# Resume after a crash of a team\n\n{text}\n", "utf-8")
+    vendors.malform(with_findings({"text": text, "sources": [1, 2, 3]}), prompt="writer/write")
 
     outcome = await contest.run(THEME, max_rounds=1, learn=False)
 
-    assert told.removesuffix(".") in (outcome.markdown or "")
+    assert text.removesuffix(".") in (outcome.markdown or "")
     assert metrics_of(rounds_of(contest)[0])["citation_validity"].score == 1.0
 
 
 async def test_one_right_sentence_is_published(contest: Contest, documents: Path, vendors: Vendors) -> None:
-    told = "The plant makes 4,200 units a month."
-    (documents / "plant.md").write_text(f"# Plant\n\n{told}\n", "utf-8")
-    entry = [{"text": told, "sources": [1]}]
+    text = "The plant makes 4,200 units a month."
+    (documents / "plant.md").write_text(f"# Plant\n\n{text}\n", "utf-8")
+    entry = [{"text": text, "sources": [1]}]
     reply = {"summary": entry, "findings": entry, "analysis": entry, "limits": [], "bullets": []}
     vendors.reply(json.dumps(reply), prompt="writer/write")
 
@@ -84,16 +84,16 @@ async def test_a_judge_is_asked_about_all_that_code_does_not_see_supported_and_i
 ) -> None:
     findings = {"text": TWISTED, "sources": [1]}, {"text": CHEESE, "sources": [1]}
     vendors.malform(with_findings(*findings), prompt="writer/write")
-    said = {"number": 1, "reason": "Nothing of beginning anew.", "verdict": verdict}
-    vendors.reply(json.dumps({"citations": [said]}), prompt="citation/check")
+    answer = {"number": 1, "reason": "Nothing of beginning anew.", "verdict": verdict}
+    vendors.reply(json.dumps({"citations": [answer]}), prompt="citation/check")
 
     outcome = await contest.run(THEME, max_rounds=1, learn=False)
 
-    (asked,) = asked_about_citations(vendors)
+    (call,) = asked_about_citations(vendors)
     support = metrics_of(rounds_of(contest)[0])["citation_support"]
     to_check = without_marks((outcome.markdown or "").partition("Citations to check")[2])
-    assert TWISTED in asked
-    assert "The command resume reads this checkpoint" in asked
+    assert TWISTED in call
+    assert "The command resume reads this checkpoint" in call
     assert (TWISTED in support.evidence, CHEESE in support.evidence) == (not supported, True)
     assert (TWISTED in to_check, CHEESE in to_check) == (not supported, True)
     assert supported or re.search(r"killed process loses .* Nearest in the source: “.{20,}”", to_check)
@@ -103,18 +103,18 @@ async def test_a_sentence_said_in_part_counts_half_is_sent_back_with_what_is_mis
     contest: Contest, vendors: Vendors
 ) -> None:
     vendors.malform(with_findings({"text": TWISTED, "sources": [1]}), prompt="writer/write")
-    said = {"number": 1, "reason": "That it begins anew is not there.", "verdict": "partly"}
-    vendors.reply(json.dumps({"citations": [said]}), prompt="citation/check")
+    verdict = {"number": 1, "reason": "That it begins anew is not there.", "verdict": "partly"}
+    vendors.reply(json.dumps({"citations": [verdict]}), prompt="citation/check")
 
     outcome = await contest.run(THEME, max_rounds=1, learn=False)
 
-    scored = rounds_of(contest)[0]
-    support = metrics_of(scored)["citation_support"]
+    row = rounds_of(contest)[0]
+    support = metrics_of(row)["citation_support"]
     report, _, to_check = without_marks(outcome.markdown or "").partition("Citations to check")
-    assert support.partly == {TWISTED: said["reason"]}
+    assert support.partly == {TWISTED: verdict["reason"]}
     assert TWISTED not in support.evidence
-    assert f"says only a part of this ({said['reason']})." in scored.feedback
-    assert re.search(rf"{re.escape(TWISTED.rstrip('.'))}.*\(said in part: {said['reason']}\)", to_check)
+    assert f"says only a part of this ({verdict['reason']})." in row.feedback
+    assert re.search(rf"{re.escape(TWISTED.rstrip('.'))}.*\(said in part: {verdict['reason']}\)", to_check)
     assert f"{TWISTED} ⚠" not in report
 
 
@@ -123,15 +123,15 @@ async def test_a_judge_is_asked_about_a_sentence_from_a_source_in_another_langua
 ) -> None:
     for name in ("resume.md", "teams.md", "scores.html"):
         (documents / name).unlink()
-    told = "A call that was under way when the process was killed is made again."
-    vendors.malform(with_findings({"text": told, "sources": [1]}), prompt="writer/write")
-    said = [{"number": number, "reason": "So it stands there.", "verdict": "stated"} for number in range(1, 9)]
-    vendors.reply(json.dumps({"citations": said}), prompt="citation/check")
+    text = "A call that was under way when the process was killed is made again."
+    vendors.malform(with_findings({"text": text, "sources": [1]}), prompt="writer/write")
+    verdicts = [{"number": number, "reason": "So it stands there.", "verdict": "stated"} for number in range(1, 9)]
+    vendors.reply(json.dumps({"citations": verdicts}), prompt="citation/check")
 
     await contest.run(THEME, max_rounds=1, learn=False, language="en")
 
-    assert told in "".join(asked_about_citations(vendors))
-    assert told not in metrics_of(rounds_of(contest)[0])["citation_support"].evidence
+    assert text in "".join(asked_about_citations(vendors))
+    assert text not in metrics_of(rounds_of(contest)[0])["citation_support"].evidence
 
 
 async def test_citations_to_check_are_the_published_sentences(contest: Contest, vendors: Vendors) -> None:
@@ -141,8 +141,8 @@ async def test_citations_to_check_are_the_published_sentences(contest: Contest, 
     outcome = await contest.run(THEME, max_rounds=1, learn=False)
 
     to_check = (outcome.markdown or "").partition("Citations to check")[2]
-    (listed,) = re.findall(r"^- (.*green cheese.*)$", to_check, re.MULTILINE)
-    published, _, reason = listed.partition("].")
+    (claim,) = re.findall(r"^- (.*green cheese.*)$", to_check, re.MULTILINE)
+    published, _, reason = claim.partition("].")
     assert f"1. {published}]. ⚠\n" in (outcome.markdown or "")
     assert re.search(r"green cheese from Gouda\[\d$", published)
     assert "Nearest in the source: “" in reason
@@ -169,9 +169,9 @@ async def test_a_judge_is_asked_about_all_doubtful_citations_at_once_with_each_p
 
     await contest.run(THEME, max_rounds=1, learn=False)
 
-    (asked,) = asked_about_citations(vendors)
-    assert set(DOUBTFUL) <= set(re.findall(r"<sentence-[0-9a-f]{8}>(.*?)</sentence-", asked))
-    assert asked.count("The command resume reads this checkpoint") == 1
+    (call,) = asked_about_citations(vendors)
+    assert set(DOUBTFUL) <= set(re.findall(r"<sentence-[0-9a-f]{8}>(.*?)</sentence-", call))
+    assert call.count("The command resume reads this checkpoint") == 1
 
 
 async def test_where_the_judge_of_citations_fails_what_code_found_stands(contest: Contest, vendors: Vendors) -> None:
@@ -203,8 +203,10 @@ async def test_a_sentence_repeated_with_its_citation_adds_nothing_to_support(
 async def test_a_sentence_counts_with_its_weakest_citation(contest: Contest, vendors: Vendors) -> None:
     vendors.fail(prompt="citation/check", status=401)
     await contest.run(THEME, max_rounds=1, learn=False)
-    (asked,) = [call.user for call in vendors.calls if call.prompt == "writer/write"]
-    numbers = {title: int(number) for number, title in re.findall(r"## Passage (\d+): <title-\w+>(.*?)</title-", asked)}
+    (prompt,) = [call.user for call in vendors.calls if call.prompt == "writer/write"]
+    numbers = {
+        title: int(number) for number, title in re.findall(r"## Passage (\d+): <title-\w+>(.*?)</title-", prompt)
+    }
     text = "The command resume reads this checkpoint and goes on from there."
     right, wrong = ([{"text": text, "sources": [numbers[title]]}] for title in ("How resume works", "What a team is"))
     vendors.malform(
@@ -243,8 +245,8 @@ async def test_a_doubtful_row_is_signed_in_its_table_and_listed_by_its_cells(
     table = {"type": "table", "columns": ["Body", "Made of"], "rows": [row]}
     sections = [{"heading": "Bodies", "blocks": [table]}]
     vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"sections": sections}), prompt="research/write")
-    said = {"number": 1, "reason": "Nothing of cheese.", "verdict": "absent"}
-    vendors.reply(json.dumps({"citations": [said]}), prompt="citation/check")
+    verdict = {"number": 1, "reason": "Nothing of cheese.", "verdict": "absent"}
+    vendors.reply(json.dumps({"citations": [verdict]}), prompt="citation/check")
 
     outcome = await contest.run(THEME, max_rounds=1, learn=False, synthesis=False)
 

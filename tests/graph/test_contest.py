@@ -62,8 +62,8 @@ async def test_a_team_that_fails_in_a_later_round_keeps_its_best(contest: Contes
     outcome = await contest.run(THEME, min_rounds=2)
 
     assert outcome.summary is not None
-    kept = {result.team_id: result.round_number for result in outcome.summary.team_results}
-    assert kept["beta"] == 1
+    rounds_by_team = {result.team_id: result.round_number for result in outcome.summary.team_results}
+    assert rounds_by_team["beta"] == 1
     assert all("## References" in result.submission_content for result in outcome.summary.team_results)
     assert outcome.status == "partial"
     assert outcome.usage.requests == sum(call.status == 200 for call in vendors.calls)
@@ -104,9 +104,9 @@ async def test_a_metric_that_fails_is_unscored_and_the_others_count(contest: Con
 
     outcome = await contest.run(THEME, max_rounds=1)
 
-    scored = [event for event in contest.events if isinstance(event, RoundScored)]
-    assert all({metric.name for metric in event.metrics if metric.score is None} == {"coverage"} for event in scored)
-    assert all(event.score is not None for event in scored)
+    events = [event for event in contest.events if isinstance(event, RoundScored)]
+    assert all({metric.name for metric in event.metrics if metric.score is None} == {"coverage"} for event in events)
+    assert all(event.score is not None for event in events)
     assert outcome.status == "completed"
 
 
@@ -204,8 +204,8 @@ async def test_lessons_of_one_run_stand_in_the_next_runs_prompts_but_one_team_go
 
     plans = [call for call in vendors.calls[before:] if call.prompt == "supervisor/plan"]
     on_trial = re.compile(rf"{re.escape(bullet.content)}</bullet-\w+> \(on trial\)")
-    shown = {call.model: bool(on_trial.search(call.user)) for call in plans}
-    assert sorted(shown.values()) == [False, True]
+    on_trial_by_model = {call.model: bool(on_trial.search(call.user)) for call in plans}
+    assert sorted(on_trial_by_model.values()) == [False, True]
     trial = (await services.playbooks.load("bridges")).bullets[0].trial
     await services.aclose()
     assert (trial.shown, trial.withheld) == (1, 1)
@@ -213,7 +213,7 @@ async def test_lessons_of_one_run_stand_in_the_next_runs_prompts_but_one_team_go
     # Which team goes without is drawn anew in each run; a report names the lessons that its team had.
     assert second.summary is not None
     named = f"### Lessons of earlier runs that it used\n\n- {bullet.content}" in (second.markdown or "")
-    assert named == shown[second.summary.best_team_id or ""]
+    assert named == on_trial_by_model[second.summary.best_team_id or ""]
 
 
 async def test_without_learning_the_playbook_stays_as_it_was(contest: Contest, workspace: Path) -> None:
@@ -262,10 +262,10 @@ async def test_resume_of_an_unknown_thread_starts_nothing(contest: Contest, work
     assert not (workspace / "checkpoints.sqlite").exists()
 
 
-async def _stopped(contest: Contest, vendors: Vendors, *, thread_id: str, **given: object) -> None:
+async def _stopped(contest: Contest, vendors: Vendors, *, thread_id: str, **options: object) -> None:
     """Start a run and cancel it in the middle of its calls."""
     vendors.hang(prompt="writer/write", after=1)
-    task = asyncio.create_task(contest.run(THEME, thread_id=thread_id, **given))
+    task = asyncio.create_task(contest.run(THEME, thread_id=thread_id, **options))
     while not any(call.prompt == "evaluator/metric" for call in vendors.calls):
         await asyncio.sleep(0.02)
         assert not task.done()
@@ -427,24 +427,24 @@ async def test_bad_input_through_the_graph_ends_the_run_with_its_line(contest: C
     services = contest.services()
     graph = build_contest_graph(services).compile()
 
-    ended = await graph.ainvoke({"theme": "   "})
+    state = await graph.ainvoke({"theme": "   "})
 
     await services.aclose()
-    assert ended["status"] == "failed"
-    assert ended["message"].startswith("theme is empty")
-    assert ended["messages"][-1].text == ended["message"]
+    assert state["status"] == "failed"
+    assert state["message"].startswith("theme is empty")
+    assert state["messages"][-1].text == state["message"]
     assert not vendors.calls
 
 
 async def test_a_chat_message_of_several_lines_is_the_question_whole(contest: Contest, vendors: Vendors) -> None:
     services = contest.services()
     graph = build_contest_graph(services).compile()
-    said = f"{THEME}\nPlease keep the words of the operators. {'Mind the details. ' * 40}"
+    text = f"{THEME}\nPlease keep the words of the operators. {'Mind the details. ' * 40}"
 
-    ended = await graph.ainvoke({"messages": [HumanMessage(said)]}, context=contest.options(max_rounds=1))
+    state = await graph.ainvoke({"messages": [HumanMessage(text)]}, context=contest.options(max_rounds=1))
 
     await services.aclose()
-    assert ended["report"]["theme"].startswith(f"{THEME} Please keep the words of the operators. Mind")
+    assert state["report"]["theme"].startswith(f"{THEME} Please keep the words of the operators. Mind")
     assert all("words of the operators" in call.user for call in vendors.calls if call.prompt == "supervisor/plan")
 
 

@@ -26,7 +26,7 @@ def contest(contest: Contest) -> Contest:
     return contest
 
 
-def _said(text: str) -> dict[str, Any]:
+def _message(text: str) -> dict[str, Any]:
     return {"messages": [HumanMessage(text)]}
 
 
@@ -36,10 +36,10 @@ async def test_a_second_message_on_a_finished_thread_is_the_question(
 ) -> None:
     graph = build(services).compile(checkpointer=InMemorySaver())
     options = contest.options(max_rounds=1)
-    await graph.ainvoke(_said(FIRST), CONFIG, context=options)
+    await graph.ainvoke(_message(FIRST), CONFIG, context=options)
     before = len(vendors.calls)
 
-    again = await graph.ainvoke(_said(SECOND), CONFIG, context=options)
+    again = await graph.ainvoke(_message(SECOND), CONFIG, context=options)
 
     assert "writer/write" in [call.prompt for call in vendors.calls[before:]]
     assert (await graph.aget_state(CONFIG)).values["theme"] == SECOND
@@ -48,7 +48,7 @@ async def test_a_second_message_on_a_finished_thread_is_the_question(
 
 
 @pytest.mark.parametrize("build", [build_contest_graph, build_team_graph, build_research_graph])
-@pytest.mark.parametrize("asked", [{"theme": FIRST}, _said(FIRST)], ids=["theme", "message"])
+@pytest.mark.parametrize("asked", [{"theme": FIRST}, _message(FIRST)], ids=["theme", "message"])
 async def test_a_run_ends_with_its_question_and_one_answer(
     contest: Contest, services: Services, build: Callable[[Services], Any], asked: dict[str, Any]
 ) -> None:
@@ -70,13 +70,13 @@ async def test_after_a_report_a_question_that_fails_is_answered_with_why(
     await graph.ainvoke({"theme": FIRST}, CONFIG, context=options)
     vendors.fail(prompt=prompt, status=401)
 
-    ended = await graph.ainvoke({"theme": SECOND}, CONFIG, context=options)
+    state = await graph.ainvoke({"theme": SECOND}, CONFIG, context=options)
 
-    assert [said.type for said in ended["messages"]] == ["human", "ai", "human", "ai"]
-    assert ended["messages"][-2].content == SECOND
-    assert "set OPENAI_API_KEY" in ended["messages"][-1].content
-    assert FIRST not in ended["messages"][-1].content
-    assert not ended.get("report")
+    assert [message.type for message in state["messages"]] == ["human", "ai", "human", "ai"]
+    assert state["messages"][-2].content == SECOND
+    assert "set OPENAI_API_KEY" in state["messages"][-1].content
+    assert FIRST not in state["messages"][-1].content
+    assert not state.get("report")
     assert not (await graph.aget_state(CONFIG)).next
 
 
@@ -84,9 +84,9 @@ async def test_after_a_report_a_question_that_fails_is_answered_with_why(
 async def test_a_question_whose_budget_ends_first_is_answered_with_the_budget(
     contest: Contest, services: Services, build: Callable[[Services], Any]
 ) -> None:
-    ended = await build(services).compile().ainvoke(_said(FIRST), context=contest.options(max_calls=1))
+    state = await build(services).compile().ainvoke(_message(FIRST), context=contest.options(max_calls=1))
 
-    assert "max_calls = 1 would be exceeded" in ended["messages"][-1].content
+    assert "max_calls = 1 would be exceeded" in state["messages"][-1].content
 
 
 @pytest.mark.parametrize("build", [build_team_graph, build_research_graph])
@@ -96,11 +96,11 @@ async def test_a_refused_question_after_a_report_is_answered_with_its_line(
     graph, options = build(services).compile(checkpointer=InMemorySaver()), contest.options(max_rounds=1)
     await graph.ainvoke({"theme": FIRST}, CONFIG, context=options)
 
-    ended = await graph.ainvoke({"theme": "x" * 8001}, CONFIG, context=options)
-    again = await graph.ainvoke(_said(SECOND), CONFIG, context=options)
+    state = await graph.ainvoke({"theme": "x" * 8001}, CONFIG, context=options)
+    again = await graph.ainvoke(_message(SECOND), CONFIG, context=options)
 
-    assert [said.type for said in ended["messages"]] == ["human", "ai", "human", "ai"]
-    assert ended["messages"][-1].content.startswith("theme has 8,001 characters")
+    assert [message.type for message in state["messages"]] == ["human", "ai", "human", "ai"]
+    assert state["messages"][-1].content.startswith("theme has 8,001 characters")
     assert again["messages"][-1].content.startswith(f"# {SECOND}")
 
 
@@ -109,31 +109,31 @@ async def test_a_team_that_fails_in_a_later_round_answers_with_its_best_and_why(
 ) -> None:
     vendors.fail(prompt="supervisor/plan", after=1, status=401)
 
-    ended = await build_team_graph(services).compile().ainvoke(_said(FIRST), context=contest.options(min_rounds=2))
+    state = await build_team_graph(services).compile().ainvoke(_message(FIRST), context=contest.options(min_rounds=2))
 
-    assert ended["messages"][-1].content.startswith(f"# {FIRST}")
-    assert "set OPENAI_API_KEY" in ended["messages"][-1].content
+    assert state["messages"][-1].content.startswith(f"# {FIRST}")
+    assert "set OPENAI_API_KEY" in state["messages"][-1].content
 
 
 async def test_a_run_that_goes_on_after_its_report_says_it_once(contest: Contest, services: Services) -> None:
     graph = build_contest_graph(services).compile(checkpointer=InMemorySaver(), interrupt_before=["finish_run"])
     await graph.ainvoke({"theme": FIRST}, CONFIG, context=contest.options(max_rounds=1))
 
-    ended = await graph.ainvoke(None, CONFIG)
+    state = await graph.ainvoke(None, CONFIG)
 
-    assert [said.type for said in ended["messages"]] == ["human", "ai"]
+    assert [message.type for message in state["messages"]] == ["human", "ai"]
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "questions",
     [
-        [{"theme": FIRST}, _said(SECOND)],
-        [_said(FIRST), {"theme": SECOND}],
-        [{"theme": "x" * 8001}, _said(SECOND)],
-        [_said(SECOND), {"theme": SECOND}],
-        [_said(FIRST), _said("再開の仕組みは何ですか。"), _said(SECOND)],
+        [{"theme": FIRST}, _message(SECOND)],
+        [_message(FIRST), {"theme": SECOND}],
+        [{"theme": "x" * 8001}, _message(SECOND)],
+        [_message(SECOND), {"theme": SECOND}],
+        [_message(FIRST), _message("再開の仕組みは何ですか。"), _message(SECOND)],
         [{"theme": SECOND}, {"theme": SECOND}],
-        [_said("再開の仕組みは何ですか。"), {**_said(FIRST), "theme": SECOND}],
+        [_message("再開の仕組みは何ですか。"), {**_message(FIRST), "theme": SECOND}],
     ],
     ids=[
         "message after theme",
@@ -146,10 +146,10 @@ async def test_a_run_that_goes_on_after_its_report_says_it_once(contest: Contest
     ],
 )
 async def test_what_was_asked_last_is_answered(
-    contest: Contest, services: Services, asked: list[dict[str, Any]]
+    contest: Contest, services: Services, questions: list[dict[str, Any]]
 ) -> None:
     graph = build_contest_graph(services).compile(checkpointer=InMemorySaver())
-    answers = [await graph.ainvoke(given, CONFIG, context=contest.options(max_rounds=1)) for given in asked]
+    answers = [await graph.ainvoke(values, CONFIG, context=contest.options(max_rounds=1)) for values in questions]
 
     assert answers[-1]["report"]["theme"] == SECOND
     assert answers[-1]["messages"][-1].content.startswith(f"# {SECOND}")
@@ -166,10 +166,10 @@ async def test_teams_know_the_last_report_of_the_thread_as_outside_text(contest:
     plans = [call.user for call in vendors.calls[before:] if call.prompt == "supervisor/plan"]
     assert len(plans) == 2
     for plan in plans:
-        told = plan.partition("# The last report in this conversation")[2].partition("\n</report-")[0]
-        assert f"{FIRST}\n\n" in told.partition("<report-")[2]
-        assert first.report.key_findings[0].partition(" [")[0] in told
-        assert "[1]" not in told
+        excerpt = plan.partition("# The last report in this conversation")[2].partition("\n</report-")[0]
+        assert f"{FIRST}\n\n" in excerpt.partition("<report-")[2]
+        assert first.report.key_findings[0].partition(" [")[0] in excerpt
+        assert "[1]" not in excerpt
 
 
 async def test_a_long_report_is_known_by_its_beginning(contest: Contest, vendors: Vendors) -> None:
@@ -182,9 +182,9 @@ async def test_a_long_report_is_known_by_its_beginning(contest: Contest, vendors
     assert first.report is not None
     assert len("".join([first.report.executive_summary, *first.report.key_findings])) > 1200
     plan = next(call.user for call in vendors.calls[before:] if call.prompt == "supervisor/plan")
-    told = plan.partition("<report-")[2].partition(">")[2].partition("</report-")[0].strip()
-    assert told.startswith(FIRST)
-    assert 1000 < len(told) <= 1200
+    excerpt = plan.partition("<report-")[2].partition(">")[2].partition("</report-")[0].strip()
+    assert excerpt.startswith(FIRST)
+    assert 1000 < len(excerpt) <= 1200
 
 
 async def test_a_question_that_was_refused_leaves_the_last_report_known(
@@ -193,8 +193,8 @@ async def test_a_question_that_was_refused_leaves_the_last_report_known(
     graph = build_contest_graph(services).compile(checkpointer=InMemorySaver())
 
     _, refused, _ = [
-        await graph.ainvoke(given, CONFIG, context=contest.options(max_rounds=1))
-        for given in (_said(FIRST), {"theme": "x" * 8001}, _said(SECOND))
+        await graph.ainvoke(values, CONFIG, context=contest.options(max_rounds=1))
+        for values in (_message(FIRST), {"theme": "x" * 8001}, _message(SECOND))
     ]
 
     assert refused["report"] is None
@@ -217,7 +217,10 @@ async def test_a_chat_sees_progress_line_by_line_and_then_the_report_as_the_only
     streamed = [
         message
         async for message, _ in graph.astream(
-            _said(FIRST), CONFIG, context=contest.options(max_rounds=1, teams=["alpha", "beta"]), stream_mode="messages"
+            _message(FIRST),
+            CONFIG,
+            context=contest.options(max_rounds=1, teams=["alpha", "beta"]),
+            stream_mode="messages",
         )
     ]
 
@@ -228,8 +231,8 @@ async def test_a_chat_sees_progress_line_by_line_and_then_the_report_as_the_only
     assert lines[0] == "- alpha, beta begin."
     assert {"- alpha, round 1: the plan is made.", "- beta, round 1: a draft is written."} <= {*lines}
     assert all("{" not in line and len(line) < 120 for line in lines)
-    kept = (await graph.aget_state(CONFIG)).values["messages"]
-    assert [(type(message), message.content) for message in kept] == [
+    messages = (await graph.aget_state(CONFIG)).values["messages"]
+    assert [(type(message), message.content) for message in messages] == [
         (HumanMessage, FIRST),
         (AIMessage, report.content),
     ]
@@ -242,7 +245,7 @@ async def test_a_japanese_chat_sees_progress_in_japanese(contest: Contest, servi
     first, *_ = [
         message
         async for message, _ in graph.astream(
-            _said("再開はどのように動きますか"),
+            _message("再開はどのように動きますか"),
             CONFIG,
             context=contest.options(max_rounds=1, teams=["alpha", "beta"]),
             stream_mode="messages",

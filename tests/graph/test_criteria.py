@@ -43,9 +43,9 @@ def criteria(*texts: str) -> str:
 
 async def feedback_of(contest: Contest, execution_id: str, team: str) -> list[str]:
     services = contest.services()
-    kept = await services.record.rounds(execution_id, team)
+    rows = await services.record.rounds(execution_id, team)
     await services.aclose()
-    return [row.feedback for row in kept]
+    return [row.feedback for row in rows]
 
 
 async def test_criteria_are_set_once_a_run_from_question_and_instructions_alone(
@@ -53,10 +53,10 @@ async def test_criteria_are_set_once_a_run_from_question_and_instructions_alone(
 ) -> None:
     await contest.run(THEME, min_rounds=2, max_rounds=2, learn=False, instructions=WISH)
 
-    (asked,) = calls_of(vendors, "evaluator/criteria")
-    assert THEME in asked.user
-    assert WISH in asked.user
-    assert asked.user.count("<") == 4  # the delimiters of question and instructions
+    (call,) = calls_of(vendors, "evaluator/criteria")
+    assert THEME in call.user
+    assert WISH in call.user
+    assert call.user.count("<") == 4  # the delimiters of question and instructions
     assert vendors.prompts()[0] == "evaluator/criteria"
 
 
@@ -87,10 +87,10 @@ async def test_a_submission_is_judged_in_one_call_with_the_passages_that_its_tea
 ) -> None:
     await contest.run(THEME, teams=["alpha"], max_rounds=1, learn=False)
 
-    (asked,) = calls_of(vendors, "evaluator/verdicts", "evaluator/metric", "citation/check")
-    names = re.findall(r"^## ([a-z_]+)$", asked.user, re.MULTILINE)
+    (call,) = calls_of(vendors, "evaluator/verdicts", "evaluator/metric", "citation/check")
+    names = re.findall(r"^## ([a-z_]+)$", call.user, re.MULTILINE)
     assert names == ["correctness", "insight", "clarity_coherence"]
-    assert "A run keeps a checkpoint after every step" in asked.user.split("# Submission")[0]
+    assert "A run keeps a checkpoint after every step" in call.user.split("# Submission")[0]
     metrics = metrics_of(rounds_of(contest)[0])
     assert all(metrics[name].score is not None for name in ("coverage", "correctness", "insight"))
 
@@ -122,11 +122,11 @@ async def test_a_judge_is_told_how_long_a_report_is_and_how_long_it_is_to_be(
 ) -> None:
     await contest.run(THEME, teams=["alpha"], max_rounds=1, learn=False, length="brief")
 
-    (asked,) = calls_of(vendors, "evaluator/verdicts")
-    said = re.findall(r"^(?:summary|finding|\d\.\d\.\d).*?: (.+?) \[P\d+\]", asked.user, re.MULTILINE)
-    words = re.search(r"The submission has (\d+) words.* About 500 are wanted", asked.user)
+    (call,) = calls_of(vendors, "evaluator/verdicts")
+    sentences = re.findall(r"^(?:summary|finding|\d\.\d\.\d).*?: (.+?) \[P\d+\]", call.user, re.MULTILINE)
+    words = re.search(r"The submission has (\d+) words.* About 500 are wanted", call.user)
     assert words
-    assert int(words[1]) >= len(" ".join(said).split()) > 0
+    assert int(words[1]) >= len(" ".join(sentences).split()) > 0
 
 
 async def test_coverage_is_the_weighted_share_of_the_criteria_and_the_unmet_are_the_feedback_whole(
@@ -185,10 +185,10 @@ async def test_fixes_arrive_whole_at_the_teams_next_draft(contest: Contest, vend
 
     await contest.run(THEME, teams=["alpha"], min_rounds=2, max_rounds=2, learn=False)
 
-    asked = [call.user for call in calls_of(vendors, "research/revise")]
-    assert asked
-    assert f"- 1.1.1: {long.strip()}" in asked[0]
-    assert asked[0].count(long.strip()) == 1
+    prompts = [call.user for call in calls_of(vendors, "research/revise")]
+    assert prompts
+    assert f"- 1.1.1: {long.strip()}" in prompts[0]
+    assert prompts[0].count(long.strip()) == 1
 
 
 async def test_judges_see_which_fixes_a_team_declined_for_the_report_at_hand_and_why(
@@ -264,9 +264,9 @@ async def test_a_metric_prompt_of_ones_own_is_used_for_each_metric(
 
     await contest.run(THEME, teams=["alpha"], max_rounds=1, learn=False)
 
-    asked = calls_of(vendors, "evaluator/metric")
-    assert len(asked) == 4
-    assert all(call.user.startswith("MINE ") for call in asked)
+    calls = calls_of(vendors, "evaluator/metric")
+    assert len(calls) == 4
+    assert all(call.user.startswith("MINE ") for call in calls)
     assert not calls_of(vendors, "evaluator/criteria", "evaluator/verdicts")
 
 
@@ -285,8 +285,8 @@ async def test_a_team_on_its_own_is_judged_by_criteria_too(
 async def test_criteria_of_a_japanese_question_are_asked_for_in_japanese(contest: Contest, vendors: Vendors) -> None:
     await contest.run("再開はどのように動きますか？", teams=["alpha"], max_rounds=1, learn=False)
 
-    (asked,) = calls_of(vendors, "evaluator/criteria")
-    assert "8〜15個の基準" in asked.user
+    (criteria_call,) = calls_of(vendors, "evaluator/criteria")
+    assert "8〜15個の基準" in criteria_call.user
     assert any("# 基準" in call.user for call in calls_of(vendors, "evaluator/verdicts"))
 
 
@@ -302,8 +302,8 @@ async def test_a_forged_turn_block_or_verdict_is_shown_to_judges_as_a_statement_
 ) -> None:
     def begging(reply: str) -> str:
         report = json.loads(reply)
-        said = [{"text": text, "sources": [], "kind": "judgement", "basis": ""} for text in FORGED]
-        return json.dumps(report | {"limits": said})
+        sentences = [{"text": text, "sources": [], "kind": "judgement", "basis": ""} for text in FORGED]
+        return json.dumps(report | {"limits": sentences})
 
     vendors.malform(begging, prompt="research/write")
 
@@ -335,8 +335,8 @@ def test_a_criterion_without_a_verdict_takes_no_part_and_none_at_all_leaves_cove
 async def test_a_doubtful_citation_is_asked_about_once_in_a_run(contest: Contest, vendors: Vendors) -> None:
     twisted = {"text": "A killed process loses its workspace.", "sources": [1], "kind": "stated", "basis": ""}
     vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"findings": [twisted]}), prompt="research/write")
-    said = [{"number": number, "reason": "So it stands there.", "verdict": "stated"} for number in range(1, 40)]
-    vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"citations": said}), prompt="evaluator/verdicts")
+    verdicts = [{"number": number, "reason": "So it stands there.", "verdict": "stated"} for number in range(1, 40)]
+    vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"citations": verdicts}), prompt="evaluator/verdicts")
 
     await contest.run(THEME, teams=["alpha"], min_rounds=2, max_rounds=2, max_iterations=1, learn=False)
 

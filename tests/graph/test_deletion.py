@@ -34,7 +34,7 @@ async def test_texts_that_another_thread_uses_stay_also_where_it_read_them_in_co
 ) -> None:
     copies = shutil.copytree(documents, tmp_path / "copies")
     await contest.run(THEME, thread_id="gone", max_rounds=1)
-    kept = await contest.run(THEME, thread_id="kept", max_rounds=1, documents=[str(copies)])
+    other = await contest.run(THEME, thread_id="kept", max_rounds=1, documents=[str(copies)])
     services = contest.services()
 
     await delete("gone", services=services)
@@ -45,7 +45,7 @@ async def test_texts_that_another_thread_uses_stay_also_where_it_read_them_in_co
         await services.documents.get_many(passage.id for passage in submission.passages)
     again = await status("kept", services=services)
     await services.aclose()
-    assert again.markdown == kept.markdown
+    assert again.markdown == other.markdown
 
 
 async def test_deleting_an_unknown_thread_is_refused(contest: Contest) -> None:

@@ -20,16 +20,16 @@ def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
     return Contest(workspace, documents, vendors.base_url, defaults={"learn": False})
 
 
-async def ran(contest: Contest, **given: object) -> RunOutcome:
-    return await contest.run(THEME, **{"max_rounds": 1, "max_iterations": 1, "learn": False, **given})
+async def ran(contest: Contest, **options: object) -> RunOutcome:
+    return await contest.run(THEME, **{"max_rounds": 1, "max_iterations": 1, "learn": False, **options})
 
 
 def preferring(vendors: Vendors, *, merged: bool) -> None:
     """Judges prefer one report in both orders: the merged one is known by its words."""
     for place in ("first", "second"):
         choice = place if merged else {"first": "second", "second": "first"}[place]
-        shown = rf"(?s)# {place.title()} report.{{0,200}}Merged"
-        vendors.reply(json.dumps({"reason": "It is.", "choice": choice}), prompt="pairwise/compare", match=shown)
+        pattern = rf"(?s)# {place.title()} report.{{0,200}}Merged"
+        vendors.reply(json.dumps({"reason": "It is.", "choice": choice}), prompt="pairwise/compare", match=pattern)
 
 
 TEXT = "Merged: a run keeps a checkpoint after every step."
@@ -37,10 +37,10 @@ TITLE = {"title": "Merged: after a crash"}
 
 
 def merging(vendors: Vendors, text: str = TEXT, title: dict[str, str] = TITLE) -> None:
-    said = {"text": text, "sources": [1], "kind": "stated", "basis": ""}
-    section = {"heading": "Merged", "blocks": [{"type": "paragraph", "sentences": [said] * 2}]}
+    sentence = {"text": text, "sources": [1], "kind": "stated", "basis": ""}
+    section = {"heading": "Merged", "blocks": [{"type": "paragraph", "sentences": [sentence] * 2}]}
     taken = [{"report": "A", "what": "the checkpoints"}, {"report": "B", "what": "the teams"}]
-    parts = {"summary": [said], "findings": [said], "sections": [section], "limits": []}
+    parts = {"summary": [sentence], "findings": [sentence], "sections": [section], "limits": []}
     reply = {**title, **parts, "lessons": [], "taken": taken}
     vendors.reply(json.dumps(reply), prompt="research/merge")
 
@@ -89,9 +89,9 @@ async def test_the_judges_word_on_its_citations_decides_what_a_merged_report_mar
     twisted = "Merged: a killed process loses its workspace and begins again from nothing."
     merging(vendors, twisted)
     preferring(vendors, merged=True)
-    said = {"number": 1, "reason": "Read against its passage.", "verdict": verdict}
+    answer = {"number": 1, "reason": "Read against its passage.", "verdict": verdict}
     vendors.malform(
-        lambda reply: json.dumps(json.loads(reply) | {"citations": [said]}),
+        lambda reply: json.dumps(json.loads(reply) | {"citations": [answer]}),
         prompt="evaluator/verdicts",
         match="Merged: a killed",
     )
@@ -148,11 +148,11 @@ async def test_the_editor_sees_every_report_its_passages_and_what_judges_found(
 ) -> None:
     await ran(contest)
 
-    (asked,) = [call.user for call in vendors.calls if call.prompt == "research/merge"]
-    assert asked.count("\n# Report ") == 2
-    assert asked.count("What judges found of report") == 2
-    assert "\n<P1-" in asked
-    assert "Alpha" not in asked
+    (prompt,) = [call.user for call in vendors.calls if call.prompt == "research/merge"]
+    assert prompt.count("\n# Report ") == 2
+    assert prompt.count("What judges found of report") == 2
+    assert "\n<P1-" in prompt
+    assert "Alpha" not in prompt
 
 
 async def test_the_editor_reads_the_own_documents_whole_once_also_what_no_team_cites(
@@ -163,9 +163,9 @@ async def test_the_editor_reads_the_own_documents_whole_once_also_what_no_team_c
 
     outcome = await ran(contest)
 
-    asked = [call.user for call in vendors.calls if call.prompt in {"research/merge", "research/revise"}]
-    assert asked
-    assert [text.count("nine gates asks 4 kroner") for text in asked] == [1] * len(asked)
+    prompts = [call.user for call in vendors.calls if call.prompt in {"research/merge", "research/revise"}]
+    assert prompts
+    assert [text.count("nine gates asks 4 kroner") for text in prompts] == [1] * len(prompts)
     assert outcome.report
     assert "[1]" in outcome.report.detailed_analysis
 
@@ -176,9 +176,9 @@ async def test_the_editors_calls_count_in_the_runs_usage(contest: Contest, vendo
     assert outcome.usage.requests == len([call for call in vendors.calls if call.prompt])
 
 
-@pytest.mark.parametrize("given", [{"synthesis": False}, {"teams": ["alpha"]}], ids=["turned off", "one team"])
-async def test_there_is_nothing_to_merge(contest: Contest, vendors: Vendors, given: dict[str, object]) -> None:
-    outcome = await ran(contest, **given)
+@pytest.mark.parametrize("values", [{"synthesis": False}, {"teams": ["alpha"]}], ids=["turned off", "one team"])
+async def test_there_is_nothing_to_merge(contest: Contest, vendors: Vendors, values: dict[str, object]) -> None:
+    outcome = await ran(contest, **values)
 
     assert outcome.status == "completed"
     assert "research/merge" not in vendors.prompts()

@@ -34,14 +34,14 @@ def write_metrics(workspace: Path, text: str) -> None:
 async def test_all_metrics_by_code_stand_beside_those_by_model(contest: Contest) -> None:
     await contest.run(THEME, max_rounds=1)
 
-    (scored,) = rounds_of(contest)
-    metrics = metrics_of(scored)
+    (row,) = rounds_of(contest)
+    metrics = metrics_of(row)
     assert set(metrics) == {
         "coverage", "correctness", "insight", "clarity_coherence", "citation_validity",
         "citation_support", "point_coverage",
     }  # fmt: skip
-    assert all(metric.score is not None for metric in scored.metrics)
-    assert sum(metric.weight for metric in scored.metrics) == pytest.approx(1)
+    assert all(metric.score is not None for metric in row.metrics)
+    assert sum(metric.weight for metric in row.metrics) == pytest.approx(1)
 
 
 async def test_points_of_the_plan_that_the_report_leaves_open_cost_coverage_and_are_named(
@@ -75,12 +75,12 @@ async def test_a_report_that_cites_nothing_has_no_support_to_measure_and_is_capp
 
     await contest.run(THEME, max_rounds=1)
 
-    (scored,) = rounds_of(contest)
-    metrics = metrics_of(scored)
+    (row,) = rounds_of(contest)
+    metrics = metrics_of(row)
     assert metrics["citation_support"].score is None
     assert metrics["citation_validity"].score == 0.0
     assert (metrics["clarity_coherence"].score or 0.0) > 0
-    assert (scored.score or 0.0) <= 0.5
+    assert (row.score or 0.0) <= 0.5
 
 
 async def test_metrics_by_code_are_measured_also_where_they_are_not_listed(contest: Contest, workspace: Path) -> None:
@@ -88,17 +88,17 @@ async def test_metrics_by_code_are_measured_also_where_they_are_not_listed(conte
 
     await contest.run(THEME, max_rounds=1)
 
-    (scored,) = rounds_of(contest)
-    weights = {metric.name: metric.weight for metric in scored.metrics}
+    (row,) = rounds_of(contest)
+    weights = {metric.name: metric.weight for metric in row.metrics}
     assert weights == {"coverage": 1.0, "citation_validity": 0.0, "citation_support": 0.0, "point_coverage": 0.0}
-    assert scored.score == metrics_of(scored)["coverage"].score
+    assert row.score == metrics_of(row)["coverage"].score
 
 
 @pytest.mark.parametrize(
-    ("weights", "said"), [((0.5, 0.4), "sum to 0.9"), ((0.5, 0.7), "sum to 1.2"), ((1.0, None), "every metric")]
+    ("weights", "message"), [((0.5, 0.4), "sum to 0.9"), ((0.5, 0.7), "sum to 1.2"), ((1.0, None), "every metric")]
 )
 async def test_weights_that_do_not_add_up_are_refused_before_anything_is_spent(
-    contest: Contest, workspace: Path, vendors: Vendors, weights: tuple[float, float | None], said: str
+    contest: Contest, workspace: Path, vendors: Vendors, weights: tuple[float, float | None], message: str
 ) -> None:
     lines = [
         f'[[evaluator.metrics]]\nname = "{name}"\n' + (f"weight = {weight}\n" if weight is not None else "")
@@ -106,7 +106,7 @@ async def test_weights_that_do_not_add_up_are_refused_before_anything_is_spent(
     ]
     write_metrics(workspace, "\n".join(lines))
 
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         await contest.run(THEME)
 
     assert not vendors.calls
@@ -175,14 +175,14 @@ OPENERS = (
 QUESTION = (THEME, "How does resume work after a crash?", "And what is a team?", THEME.removesuffix("?"), THEME[9:])
 
 
-@pytest.mark.parametrize("said", [OPENERS, QUESTION], ids=["openers", "question"])
+@pytest.mark.parametrize("sentences", [OPENERS, QUESTION], ids=["openers", "question"])
 async def test_a_submission_that_says_nothing_scores_nothing_without_a_call(
-    contest: Contest, vendors: Vendors, said: tuple[str, ...]
+    contest: Contest, vendors: Vendors, sentences: tuple[str, ...]
 ) -> None:
-    scored = await score_of(contest, vendors, draft(said, added=said[2:]), judge="gpt-5-mini")
+    row = await score_of(contest, vendors, draft(sentences, added=sentences[2:]), judge="gpt-5-mini")
 
-    assert scored.score == 0.0
-    assert {metric.reason for metric in scored.metrics} == {"nothing beyond the question"}
+    assert row.score == 0.0
+    assert {metric.reason for metric in row.metrics} == {"nothing beyond the question"}
     assert not [call for call in vendors.calls if call.prompt == "evaluator/metric"]
 
 
@@ -206,9 +206,9 @@ async def test_a_percentage_that_stays_out_of_range_leaves_the_metric_unscored(
 
     await contest.run(THEME, max_rounds=1)
 
-    (scored,) = rounds_of(contest)
-    assert metrics_of(scored)["coverage"].score is None
-    assert scored.score is not None
+    (row,) = rounds_of(contest)
+    assert metrics_of(row)["coverage"].score is None
+    assert row.score is not None
     assert "unscored: coverage" in (await feedback_of(contest))
     assert len([call for call in vendors.calls if call.prompt == "evaluator/metric"]) == 4 + 1
 
@@ -247,10 +247,10 @@ async def test_evidence_that_is_not_in_the_submission_is_dropped_and_noted_for_r
 
 
 async def test_feedback_that_a_writer_copies_is_in_no_later_submission(contest: Contest, vendors: Vendors) -> None:
-    told = "The second section lacks a date for each of its events."
-    vendors.reply(json.dumps({"reason": told, "evidence": [], "percent": 40}), prompt="evaluator/metric")
-    copied = {"text": f"It is known. {told}", "sources": [1]}
-    vendors.malform(with_findings(copied), prompt="writer/write", match=told)
+    text = "The second section lacks a date for each of its events."
+    vendors.reply(json.dumps({"reason": text, "evidence": [], "percent": 40}), prompt="evaluator/metric")
+    copied = {"text": f"It is known. {text}", "sources": [1]}
+    vendors.malform(with_findings(copied), prompt="writer/write", match=text)
 
     outcome = await contest.run(THEME, min_rounds=2, max_rounds=2, thread_id="copied")
 
@@ -258,11 +258,11 @@ async def test_feedback_that_a_writer_copies_is_in_no_later_submission(contest: 
     rounds = await services.record.rounds(outcome.execution_id)
     await services.aclose()
     writers = [call.user for call in vendors.calls if call.prompt == "writer/write"]
-    assert [told in prompt for prompt in writers] == [False, True]
+    assert [text in prompt for prompt in writers] == [False, True]
     assert [row.round_number for row in rounds] == [1, 2]
-    assert told in rounds[0].feedback
+    assert text in rounds[0].feedback
     assert "It is known" in rounds[1].submission
-    assert told not in rounds[1].submission
+    assert text not in rounds[1].submission
 
 
 # ---- metrics of a workspace's own
@@ -295,12 +295,12 @@ def hangs(given):
 
 def write_functions(workspace: Path, *names: str) -> None:
     (workspace / "mine.py").write_text(SIX, "utf-8")
-    shown = (
+    metric_table = (
         f'[[evaluator.metrics]]\nname = "{name}"\nkind = "python"\nfunction = "mine:{name}"\n'
         + ("timeout_seconds = 0.5\n" if name == "hangs" else "")
         for name in names
     )
-    write_metrics(workspace, "\n".join(shown))
+    write_metrics(workspace, "\n".join(metric_table))
 
 
 async def test_metrics_by_functions_of_the_workspace_weigh_in(contest: Contest, workspace: Path) -> None:
@@ -308,33 +308,33 @@ async def test_metrics_by_functions_of_the_workspace_weigh_in(contest: Contest, 
 
     await contest.run(THEME, max_rounds=1)
 
-    (scored,) = rounds_of(contest)
-    metrics = metrics_of(scored)
+    (row,) = rounds_of(contest)
+    metrics = metrics_of(row)
     assert metrics["asked"].score == 1.0
     assert metrics["words"].reason.endswith("3 points")
-    assert scored.score == pytest.approx(((metrics["words"].score or 0.0) + 1.0) / 2)
+    assert row.score == pytest.approx(((metrics["words"].score or 0.0) + 1.0) / 2)
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("too_much", "gave 1.5"), ("raises", "ValueError: no such word"), ("hangs", "within 0.5 s")]
+    ("name", "message"), [("too_much", "gave 1.5"), ("raises", "ValueError: no such word"), ("hangs", "within 0.5 s")]
 )
 async def test_a_function_that_fails_leaves_its_metric_unscored(
-    contest: Contest, workspace: Path, name: str, said: str
+    contest: Contest, workspace: Path, name: str, message: str
 ) -> None:
     write_functions(workspace, "asked", name)
 
     outcome = await contest.run(THEME, max_rounds=1)
 
-    (scored,) = rounds_of(contest)
+    (row,) = rounds_of(contest)
     assert outcome.status == "completed"
-    assert scored.score == 1.0
-    assert metrics_of(scored)[name].score is None
-    assert said in metrics_of(scored)[name].reason
+    assert row.score == 1.0
+    assert metrics_of(row)[name].score is None
+    assert message in metrics_of(row)[name].reason
     (workspace / "mine.py").unlink()  # ends the thread of the one that hangs: it would hold what DuckDB counts
 
 
 @pytest.mark.parametrize(
-    ("metric", "said"),
+    ("metric", "message"),
     [
         ('kind = "python"\nfunction = "nowhere_at_all:x"', "nowhere_at_all"),
         ('kind = "python"\nfunction = "builtins:print"', "'builtins:print' cannot be loaded"),
@@ -352,14 +352,14 @@ async def test_a_function_that_fails_leaves_its_metric_unscored(
     ],
 )
 async def test_a_metric_that_is_not_there_is_refused_before_anything_is_spent(
-    contest: Contest, workspace: Path, vendors: Vendors, metric: str, said: str
+    contest: Contest, workspace: Path, vendors: Vendors, metric: str, message: str
 ) -> None:
     (workspace / "mine.py").write_text("SIX = 6\n", "utf-8")
     (workspace.parent / "out.py").write_text(SIX, "utf-8")
     (workspace / "out.py").symlink_to(workspace.parent / "out.py")
     write_metrics(workspace, f'[[evaluator.metrics]]\nname = "own"\n{metric}\n')
 
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         await contest.run(THEME)
 
     assert not vendors.calls
@@ -377,9 +377,9 @@ async def test_a_rubric_of_ones_own_is_what_judges_read(contest: Contest, worksp
 
     await contest.run(THEME, max_rounds=1)
 
-    asked = {call.model: call.user for call in vendors.calls if call.prompt == "evaluator/metric"}
-    assert "100: short.\n0: long." in asked["strict"]
-    assert "Is it English?" in asked["gpt-5-mini"]
+    prompts_by_model = {call.model: call.user for call in vendors.calls if call.prompt == "evaluator/metric"}
+    assert "100: short.\n0: long." in prompts_by_model["strict"]
+    assert "Is it English?" in prompts_by_model["gpt-5-mini"]
     assert metrics_of(rounds_of(contest)[0])["brevity"].weight == 0.75
 
 
@@ -480,8 +480,8 @@ async def test_a_model_that_takes_no_temperature_is_asked_with_none_from_then_on
     contest: Contest, workspace: Path, vendors: Vendors
 ) -> None:
     write_metrics(workspace, EXPECTED)
-    said = "Unsupported value: 'temperature' does not support 0 with this model."
-    vendors.fail(status=400, message=said, param="temperature", prompt="evaluator/metric", times=1)
+    text = "Unsupported value: 'temperature' does not support 0 with this model."
+    vendors.fail(status=400, message=text, param="temperature", prompt="evaluator/metric", times=1)
 
     await contest.run(THEME, min_rounds=2, max_rounds=2)
 
@@ -515,10 +515,10 @@ async def test_a_run_whose_judges_use_a_writers_model_says_so_in_its_head(
 ) -> None:
     outcome = await contest.run(THEME, max_rounds=1, models=models)
 
-    started = next(event for event in contest.events if isinstance(event, RunStarted))
-    said = "the judges use the writer's model (alpha)"
-    assert any(said in warning for warning in started.warnings) is warned
-    assert (said in (outcome.markdown or "")) is warned
+    start = next(event for event in contest.events if isinstance(event, RunStarted))
+    text = "the judges use the writer's model (alpha)"
+    assert any(text in warning for warning in start.warnings) is warned
+    assert (text in (outcome.markdown or "")) is warned
 
 
 @pytest.mark.parametrize(("teams", "warned"), [(("alpha",), False), (("alpha", "beta"), True)])
@@ -530,8 +530,8 @@ async def test_a_writers_model_that_would_decide_near_ties_is_warned_of(
 
     await contest.run(THEME, max_rounds=1, learn=False, models={"evaluator": "alpha"})
 
-    started = next(event for event in contest.events if isinstance(event, RunStarted))
-    assert any("the judges use the writer's model (alpha)" in warning for warning in started.warnings) is warned
+    start = next(event for event in contest.events if isinstance(event, RunStarted))
+    assert any("the judges use the writer's model (alpha)" in warning for warning in start.warnings) is warned
 
 
 async def test_metrics_are_judged_at_the_same_time(contest: Contest, vendors: Vendors) -> None:
@@ -555,9 +555,9 @@ async def test_judges_of_a_metric_see_neither_teams_nor_their_ranking(
 
     await contest.run(THEME, min_rounds=2, max_rounds=2, learn=False)
 
-    asked = [call.system + call.user for call in vendors.calls if call.prompt == "evaluator/metric"]
-    assert len(asked) == 4 * 2 * 2
-    assert not [text for text in asked if re.search(r"\b(?:alpha|beta)\b|\d/100", text, re.IGNORECASE)]
+    prompts = [call.system + call.user for call in vendors.calls if call.prompt == "evaluator/metric"]
+    assert len(prompts) == 4 * 2 * 2
+    assert not [text for text in prompts if re.search(r"\b(?:alpha|beta)\b|\d/100", text, re.IGNORECASE)]
 
 
 async def test_a_metric_with_the_writers_model_is_warned_of_too(contest: Contest, workspace: Path) -> None:

@@ -16,7 +16,7 @@ from contend.research.graph import build_research_graph
 from contend.services import Services
 from fakes.contests import Contest, write_workspace
 from fakes.files import make_pdf
-from fakes.replay import Answer, Asked, Replay, as_json
+from fakes.replay import Answer, HttpRequest, Replay, as_json
 from fakes.vendors import Vendors
 
 THEME = "At which frequency did the Tacoma Narrows bridge hum before it fell?"
@@ -40,9 +40,9 @@ async def texts_of(services: Services, state: Mapping[str, Any]) -> list[str]:
     return list(texts.values())
 
 
-def page_about(*told: str) -> Answer:
+def page_about(*paragraphs: str) -> Answer:
     other = [f"Chapter {number} of this page is about ferries, stones and trees of the region." for number in range(12)]
-    body = "".join(f"<p>{text}</p>" for text in [*other, SUMMARY, *told, *other])
+    body = "".join(f"<p>{text}</p>" for text in [*other, SUMMARY, *paragraphs, *other])
     html = f"<html><body><nav>Menu</nav><article><h1>Bridges</h1>{body}</article></body></html>"
     return Answer(html.encode(), headers={"Content-Type": "text/html"})
 
@@ -56,15 +56,15 @@ class Web(Replay):
         self.told = SUMMARY
         self.found: dict[str, str] = {}
 
-    def _answered(self, asked: Asked) -> Answer:
-        if asked.path == "/search":
+    def _answered(self, request: HttpRequest) -> Answer:
+        if request.path == "/search":
             urls = [self.found.get(path, self.url + path) for path in self.pages]
-            found = [{"title": "Bridges", "url": url, "content": self.told} for url in urls]
-            return as_json({"query": asked.body["query"], "results": found})
-        return self.pages.get(asked.path, Answer(status=404))
+            results = [{"title": "Bridges", "url": url, "content": self.told} for url in urls]
+            return as_json({"query": request.body["query"], "results": results})
+        return self.pages.get(request.path, Answer(status=404))
 
     def read(self) -> list[str]:
-        return [asked.path for asked in self.asked if asked.path != "/search"]
+        return [request.path for request in self.requests if request.path != "/search"]
 
 
 @pytest.fixture
@@ -85,8 +85,8 @@ def contest(workspace: Path, documents: Path, web: Web, vendors: Vendors) -> Con
     return Contest(workspace, documents, vendors.base_url, defaults={"learn": False})
 
 
-async def report_of(contest: Contest, **given: object) -> str:
-    outcome = await contest.run(THEME, **{"sources": ["tavily"], "max_rounds": 1, "learn": False, **given})
+async def report_of(contest: Contest, **options: object) -> str:
+    outcome = await contest.run(THEME, **{"sources": ["tavily"], "max_rounds": 1, "learn": False, **options})
     assert outcome.status == "completed"
     return outcome.markdown or ""
 
@@ -138,8 +138,8 @@ async def test_progress_tells_how_many_pages_were_read(contest: Contest, web: We
 
     await report_of(contest)
 
-    (told,) = [event.detail for event in contest.events if isinstance(event, StepDone) and event.step == "search"]
-    assert told == "2 sources, 1 of 2 pages in full"
+    (detail,) = [event.detail for event in contest.events if isinstance(event, StepDone) and event.step == "search"]
+    assert detail == "2 sources, 1 of 2 pages in full"
 
 
 async def test_a_page_that_wants_a_script_first_does_not_stand_for_its_text(contest: Contest, web: Web) -> None:
@@ -162,13 +162,13 @@ async def test_without_an_allowed_network_no_page_of_the_own_machine_is_fetched(
     assert "its address 127.0.0.1 is not public: CONTEND_FETCH_ALLOW may name its network" in report
 
 
-@pytest.mark.parametrize(("given", "read"), [({}, 5), ({"read_top": 2}, 2), ({"read_top": 0}, 0)])
+@pytest.mark.parametrize(("values", "read"), [({}, 5), ({"read_top": 2}, 2), ({"read_top": 0}, 0)])
 async def test_as_many_of_the_best_pages_are_read_as_the_option_says(
-    contest: Contest, web: Web, given: dict[str, int], read: int
+    contest: Contest, web: Web, values: dict[str, int], read: int
 ) -> None:
     web.pages = {f"/{number}": page_about(f"{FACT} So says page {number}.") for number in range(7)}
 
-    await report_of(contest, **given)
+    await report_of(contest, **values)
 
     assert sorted(web.read()) == [f"/{number}" for number in range(read)]
 
@@ -194,7 +194,7 @@ async def test_own_documents_are_read_without_the_web(contest: Contest, web: Web
     outcome = await contest.run("How does resume work?", max_rounds=1, learn=False)
 
     assert outcome.status == "completed"
-    assert web.asked == []
+    assert web.requests == []
 
 
 # In the graph
@@ -255,11 +255,11 @@ async def test_a_research_that_was_stopped_while_it_read_repeats_no_call_of_a_mo
         await asyncio.wait([stopped])
         web.pages = {"/hum": page_about(FACT)}
 
-        ended = await graph.ainvoke(None, CONFIG)
+        state = await graph.ainvoke(None, CONFIG)
 
         offered = await texts_of(services, (await graph.aget_state(CONFIG)).values)
         await services.aclose()
-    assert ended["report"]
+    assert state["report"]
     assert any(FACT in text for text in offered)
     assert vendors.prompts().count("supervisor/plan") == 1
     assert web.read() == ["/hum", "/hum"]

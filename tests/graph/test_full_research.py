@@ -28,16 +28,16 @@ def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
     return Contest(workspace, documents, vendors.base_url, defaults={"learn": False, "teams": ["alpha"]})
 
 
-async def researched(services: Services, contest: Contest, **given: object) -> dict[str, Any]:
+async def researched(services: Services, contest: Contest, **options: object) -> dict[str, Any]:
     graph = build_research_graph(services).compile(checkpointer=InMemorySaver())
-    await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options(**given))
+    await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options(**options))
     values: dict[str, Any] = (await graph.aget_state(CONFIG)).values
     return values
 
 
-def fixes(*said: str, gaps: tuple[str, ...] = (), accept: bool = False) -> str:
+def fixes(*texts: str, gaps: tuple[str, ...] = (), accept: bool = False) -> str:
     return json.dumps(
-        {"fixes": [{"where": "summary 1", "what": each} for each in said], "gaps": list(gaps), "accept": accept}
+        {"fixes": [{"where": "summary 1", "what": each} for each in texts], "gaps": list(gaps), "accept": accept}
     )
 
 
@@ -62,9 +62,9 @@ async def test_the_planner_sees_the_catalogue_of_the_own_documents(
 ) -> None:
     await researched(services, contest, max_iterations=1)
 
-    (asked,) = prompts_of(vendors, "research/plan")
-    assert "# Your own documents" in asked
-    assert all(title in asked for title in ("How resume works", "What a team is", "How scores are made"))
+    (prompt,) = prompts_of(vendors, "research/plan")
+    assert "# Your own documents" in prompt
+    assert all(title in prompt for title in ("How resume works", "What a team is", "How scores are made"))
 
 
 async def test_a_plan_for_documents_that_are_read_whole_guesses_nothing_from_their_headings(
@@ -74,9 +74,9 @@ async def test_a_plan_for_documents_that_are_read_whole_guesses_nothing_from_the
 
     await researched(services, contest, max_iterations=1)
 
-    (asked,) = prompts_of(vendors, "research/plan")
-    assert "- Kilns (kilns.md, " in asked
-    assert "glaze" not in asked
+    (prompt,) = prompts_of(vendors, "research/plan")
+    assert "- Kilns (kilns.md, " in prompt
+    assert "glaze" not in prompt
 
 
 async def test_the_points_of_a_plan_are_the_first_drafts_and_no_revision_is_held_to_them(
@@ -86,8 +86,8 @@ async def test_the_points_of_a_plan_are_the_first_drafts_and_no_revision_is_held
 
     await researched(services, contest, max_iterations=2)
 
-    (written,), (revised,) = prompts_of(vendors, "research/write"), prompts_of(vendors, "research/revise")
-    assert "# Points of the plan" in written
+    (write_prompt,), (revised,) = prompts_of(vendors, "research/write"), prompts_of(vendors, "research/revise")
+    assert "# Points of the plan" in write_prompt
     assert "# Points of the plan" not in revised
 
 
@@ -106,12 +106,12 @@ async def test_a_revision_sees_the_type_of_each_block_and_both_lengths(
 
     await researched(services, contest, max_iterations=2)
 
-    (asked,) = prompts_of(vendors, "research/revise")
-    assert re.search(r"^1\.1 paragraph\n1\.1\.1: ", asked, re.MULTILINE)
-    assert re.search(r"^2\.1 list\n2\.1\.1: ", asked, re.MULTILINE)
-    assert re.search(r"^2\.2 table: Statement \| No\.\n2\.2\.1: .* \| \d", asked, re.MULTILINE)
+    (prompt,) = prompts_of(vendors, "research/revise")
+    assert re.search(r"^1\.1 paragraph\n1\.1\.1: ", prompt, re.MULTILINE)
+    assert re.search(r"^2\.1 list\n2\.1\.1: ", prompt, re.MULTILINE)
+    assert re.search(r"^2\.2 table: Statement \| No\.\n2\.2\.1: .* \| \d", prompt, re.MULTILINE)
     assert re.search(
-        r"The draft has \d+ words \(title: \d+; summary: \d+; .*; section 2: \d+; limits: \d+\); about 1500", asked
+        r"The draft has \d+ words \(title: \d+; summary: \d+; .*; section 2: \d+; limits: \d+\); about 1500", prompt
     )
 
 
@@ -122,9 +122,11 @@ async def test_planner_and_writer_see_the_file_and_the_day_of_each_of_the_own_do
 
     await researched(services, contest, max_iterations=1)
 
-    (planned,), (written,) = prompts_of(vendors, "research/plan"), prompts_of(vendors, "research/write")
+    (planned,), (write_prompt,) = prompts_of(vendors, "research/plan"), prompts_of(vendors, "research/write")
     assert "- What a team is now (teams-v2.md, 2026-05-12, " in planned
-    assert re.search(r"^<passages-\w+>\nWhat a team is now \(teams-v2.md, 2026-05-12\)\n\n<P\d-", written, re.MULTILINE)
+    assert re.search(
+        r"^<passages-\w+>\nWhat a team is now \(teams-v2.md, 2026-05-12\)\n\n<P\d-", write_prompt, re.MULTILINE
+    )
 
 
 async def test_the_reviewers_fixes_arrive_whole_with_the_draft_they_speak_of(
@@ -135,10 +137,10 @@ async def test_the_reviewers_fixes_arrive_whole_with_the_draft_they_speak_of(
 
     await researched(services, contest, max_iterations=2)
 
-    (asked,) = prompts_of(vendors, "research/revise")
-    assert f"- summary 1: {long.strip()}" in asked
-    assert "\nsummary 1: " in asked
-    assert "## Section 1: Overview" in asked
+    (prompt,) = prompts_of(vendors, "research/revise")
+    assert f"- summary 1: {long.strip()}" in prompt
+    assert "\nsummary 1: " in prompt
+    assert "## Section 1: Overview" in prompt
 
 
 async def test_what_a_revision_does_not_name_stays_word_for_word(
@@ -160,7 +162,7 @@ async def test_a_revision_sends_of_a_section_only_what_changes(
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:
     vendors.reply(fixes("Say more of teams."), prompt="research/review", times=1)
-    text = {"type": "paragraph", "sentences": [{"keep": "1.1.1"}, _said("Teams search.", 1)]}
+    text = {"type": "paragraph", "sentences": [{"keep": "1.1.1"}, _statement("Teams search.", 1)]}
     change = {"number": 1, "section": {"heading": "Overview", "blocks": [text]}}
     unchanged = {"not_done": [], "summary": None, "findings": None, "limits": None, "lessons": []}
     vendors.reply(json.dumps({**unchanged, "sections": [change]}), prompt="research/revise", times=1)
@@ -185,8 +187,8 @@ async def test_after_a_search_for_gaps_the_writer_has_the_draft_and_every_passag
     state = await researched(services, contest, max_iterations=2)
 
     (first,), (second,) = prompts_of(vendors, "research/write"), prompts_of(vendors, "research/revise")
-    shown = first.split("# Passages")[1].split("# Question")[0].strip()
-    assert shown in second
+    passages_text = first.split("# Passages")[1].split("# Question")[0].strip()
+    assert passages_text in second
     assert "judges score" in (await pool_of(services, state))["searches"]
 
 
@@ -238,8 +240,8 @@ async def test_more_than_later_calls_can_hold_is_chosen_from_once(
 
     state = await researched(services, contest, max_iterations=2)
 
-    (asked,) = prompts_of(vendors, "research/choose")
-    assert asked.count("\n<P") > len(state["passages"])
+    (prompt,) = prompts_of(vendors, "research/choose")
+    assert prompt.count("\n<P") > len(state["passages"])
     sizes = {each["id"]: each["tokens"] for each in (await pool_of(services, state))["passages"]}
     assert sum(sizes[each["id"]] for each in state["passages"]) <= 8_000
 
@@ -247,8 +249,8 @@ async def test_more_than_later_calls_can_hold_is_chosen_from_once(
 async def test_documents_that_fit_are_read_whole_and_in_order_without_a_choice(
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:
-    for kept in contest.documents.iterdir():
-        kept.unlink()
+    for file in contest.documents.iterdir():
+        file.unlink()
     for name in "abc":
         text = f"# Note {name}\n\nAbout {name}.\n\n## Colour\n\nThe colour of {name} is nowhere else.\n"
         (contest.documents / f"{name}.md").write_text(text, "utf-8")
@@ -257,8 +259,8 @@ async def test_documents_that_fit_are_read_whole_and_in_order_without_a_choice(
 
     state = await researched(services, contest, max_iterations=1)
 
-    (asked,) = prompts_of(vendors, "research/write")
-    places = [asked.index(f"The colour of {name} is nowhere else.") for name in "abc"]
+    (prompt,) = prompts_of(vendors, "research/write")
+    places = [prompt.index(f"The colour of {name} is nowhere else.") for name in "abc"]
     assert places == sorted(places)
     assert "research/choose" not in vendors.prompts()
     assert "zebra" in (await pool_of(services, state))["searches"]
@@ -274,8 +276,8 @@ async def test_documents_that_one_writer_can_read_are_all_offered_in_order_and_w
 
     state = await researched(services, contest, max_iterations=2)
 
-    (asked,), (reviewed,) = prompts_of(vendors, "research/write"), prompts_of(vendors, "research/review")
-    places = [asked.index(f"Kiln {number:02}") for number in range(30)]
+    (prompt,), (reviewed,) = prompts_of(vendors, "research/write"), prompts_of(vendors, "research/review")
+    places = [prompt.index(f"Kiln {number:02}") for number in range(30)]
     assert places == sorted(places)
     assert "research/choose" not in vendors.prompts()
     assert reviewed.count("\n<P") < 30
@@ -295,45 +297,45 @@ async def test_the_catalogue_of_a_large_folder_names_the_documents_nearest_to_th
 
     await researched(services, contest, max_iterations=1)
 
-    (asked,) = prompts_of(vendors, "research/plan")
-    catalogue = asked.split("# Your own documents")[1].split("# Your part")[0]
+    (prompt,) = prompts_of(vendors, "research/plan")
+    catalogue = prompt.split("# Your own documents")[1].split("# Your part")[0]
     assert "Checkpoints after a crash, volume 0" in catalogue
     assert estimate_tokens(catalogue) < 3_200
     assert "more are searched with these" in catalogue
 
 
 def _reply() -> dict[str, Any]:
-    said = {"text": "A run keeps a checkpoint after every step.", "sources": [1], "kind": "stated", "basis": ""}
-    section = {"heading": "Overview", "blocks": [{"type": "paragraph", "sentences": [said] * 3}]}
-    summary = {**said, "text": "A run keeps a checkpoint after every step, and resume reads it."}
-    return {"summary": [summary], "findings": [said], "sections": [section], "limits": [], "lessons": []}
+    sentence = {"text": "A run keeps a checkpoint after every step.", "sources": [1], "kind": "stated", "basis": ""}
+    section = {"heading": "Overview", "blocks": [{"type": "paragraph", "sentences": [sentence] * 3}]}
+    summary = {**sentence, "text": "A run keeps a checkpoint after every step, and resume reads it."}
+    return {"summary": [summary], "findings": [sentence], "sections": [section], "limits": [], "lessons": []}
 
 
-def _said(text: str, *sources: int, kind: str = "stated", basis: str = "") -> dict[str, Any]:
+def _statement(text: str, *sources: int, kind: str = "stated", basis: str = "") -> dict[str, Any]:
     return {"text": text, "sources": list(sources), "kind": kind, "basis": basis}
 
 
 async def test_what_the_check_finds_of_a_citation_goes_back_to_the_reviewer_and_the_writer(
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:
-    false = _said("The moon landing of 1969 was filmed by seven cameras.", 1)
+    false = _statement("The moon landing of 1969 was filmed by seven cameras.", 1)
     vendors.reply(json.dumps(_reply() | {"findings": [false]}), prompt="research/write", times=1)
     vendors.reply(fixes("Mend it."), prompt="research/review", times=1)
 
     await researched(services, contest, max_iterations=2)
 
     for prompt in ("research/review", "research/revise"):
-        (asked,) = prompts_of(vendors, prompt)
-        assert "\n- finding 1: " in asked
-        assert "1969" in asked.split("What a check by code and judges found")[1].split("# ")[0]
+        (prompt_text,) = prompts_of(vendors, prompt)
+        assert "\n- finding 1: " in prompt_text
+        assert "1969" in prompt_text.split("What a check by code and judges found")[1].split("# ")[0]
 
 
 async def test_reviewer_and_writer_are_told_how_long_the_draft_is_and_how_long_it_is_to_be(
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:
-    said = _said("Bridges hum in the wind.", 1)
-    section = {"heading": "On bridges", "blocks": [{"type": "paragraph", "sentences": [said]}]}
-    reply = _reply() | {"summary": [said], "findings": [said], "sections": [section], "limits": []}
+    sentence = _statement("Bridges hum in the wind.", 1)
+    section = {"heading": "On bridges", "blocks": [{"type": "paragraph", "sentences": [sentence]}]}
+    reply = _reply() | {"summary": [sentence], "findings": [sentence], "sections": [section], "limits": []}
     vendors.reply(json.dumps(reply), prompt="research/write", times=1)
     vendors.reply(fixes("Add rain."), prompt="research/review", times=1)
 
@@ -351,9 +353,9 @@ async def test_a_long_report_is_written_section_by_section_and_summarized_by_who
 
     assert vendors.prompts().count("research/section") == 2
     assert "research/write" not in vendors.prompts()
-    (asked,) = prompts_of(vendors, "research/summarize")
-    assert "## Section 1: Part 1" in asked
-    assert "## Section 2: Part 2" in asked
+    (prompt,) = prompts_of(vendors, "research/summarize")
+    assert "## Section 1: Part 1" in prompt
+    assert "## Section 2: Part 2" in prompt
     body = state["report"]["detailed_analysis"]
     assert body.index("### Part 1") < body.index("### Part 2")
     assert len(state["calls"]) == len(vendors.calls)
@@ -366,8 +368,8 @@ async def test_a_section_that_cannot_be_written_is_named_to_the_reviewer_and_the
 
     state = await researched(services, contest, max_iterations=2, length="long")
 
-    (asked,) = prompts_of(vendors, "research/review")
-    assert "- section 2: " in asked
+    (prompt,) = prompts_of(vendors, "research/review")
+    assert "- section 2: " in prompt
     assert "### Part 1" in state["report"]["detailed_analysis"]
 
 
@@ -385,6 +387,6 @@ async def test_a_statement_on_a_section_that_two_documents_share_names_the_one_i
 
     state = await researched(services, contest, max_iterations=1)
 
-    (written,) = prompts_of(vendors, "research/write")
-    assert re.findall(r"<P(\d)-\w+> Fees\n", written) == ["2", "4"]
+    (write_prompt,) = prompts_of(vendors, "research/write")
+    assert re.findall(r"<P(\d)-\w+> Fees\n", write_prompt) == ["2", "4"]
     assert state["report"]["sources"][0]["url"].endswith("/0-contract-2025.md")

@@ -34,6 +34,6 @@ def test_the_file_of_a_graph_draws_its_nodes_and_edges(name: str, workspace: Pat
     text = ast.get_docstring(ast.parse((_GRAPHS / f"{name}.py").read_text("utf-8")), clean=False) or ""
 
     lines = _LINE.findall(text)
-    shown = {(node, name) for node, following in lines for name in re.findall(r"\w+", following) if name != "or"}
+    edges = {(node, name) for node, following in lines for name in re.findall(r"\w+", following) if name != "or"}
 
-    assert shown == _edges(_FILES[name], workspace)
+    assert edges == _edges(_FILES[name], workspace)

@@ -6,7 +6,7 @@ import pytest
 
 from contend.models.events import SearchDone, SourceOff, StepDone
 from fakes.contests import Contest, metrics_of, rounds_of
-from fakes.own_graphs import ANSWERS, QUESTION, enter, noted, react
+from fakes.own_graphs import ANSWERS, QUESTION, enter, notes, react
 from fakes.vendors import Vendors
 
 
@@ -25,8 +25,8 @@ async def test_a_graph_wins_a_contest_with_a_report_whose_sources_were_retrieved
     assert [source.title for source in outcome.report.sources] == ["How resume works"]
     assert "A run keeps a checkpoint after every step[1]." in outcome.report.executive_summary
     assert "| checkpoints | a SQLite file in the workspace[1] |" in outcome.report.detailed_analysis
-    (scored,) = rounds_of(contest)
-    assert metrics_of(scored)["citation_support"].score == 1.0
+    (row,) = rounds_of(contest)
+    assert metrics_of(row)["citation_support"].score == 1.0
 
 
 OTHERS = {
@@ -107,7 +107,7 @@ async def test_a_round_shows_the_graph_its_last_report_and_what_judges_said(cont
 
     await contest.run(QUESTION, teams=["mine"], min_rounds=2, max_rounds=2, learn=False)
 
-    _, first, second = noted().split("#####")
+    _, first, second = notes().split("#####")
     assert QUESTION in first
     assert "# Your best report so far" not in first
     assert "The checkpoints lie in a SQLite file in the workspace[1]." in second
@@ -147,7 +147,7 @@ async def test_a_japanese_question_gets_a_japanese_report(contest: Contest) -> N
         "プロセスが強制終了したあと、実行はどう再開しますか。", teams=["mine"], max_rounds=1, learn=False
     )
 
-    assert "Markdownだけで返す" in noted()
+    assert "Markdownだけで返す" in notes()
     assert outcome.report is not None
     assert outcome.report.executive_summary == "実行の状態は各段階が終わるたびに保存される[1]。"
     assert [source.title for source in outcome.report.sources] == ["再開の仕組み"]
@@ -165,8 +165,8 @@ async def test_a_plain_react_agent_searches_the_runs_documents_and_is_counted(
     steps = [event.detail for event in contest.events if isinstance(event, StepDone) and event.step == "graph"]
     assert [step.partition("(")[0] for step in steps] == ["model: search", "tools", "model"]
     assert [event.query for event in contest.events if isinstance(event, SearchDone)] == [QUESTION]
-    (scored,) = rounds_of(contest)
-    assert scored.usage.requests == len(vendors.calls)
+    (row,) = rounds_of(contest)
+    assert row.usage.requests == len(vendors.calls)
     assert len([call for call in vendors.calls if call.model == "small"]) == 2
 
 

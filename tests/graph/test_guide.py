@@ -14,7 +14,7 @@ import contend
 from contend.models.options import RunOptions
 from fakes.children import outside
 from fakes.files import make_pdf
-from fakes.guide import PAGES, ROOT, blocks, defined, reader_folder
+from fakes.guide import PAGES, ROOT, blocks, definitions, reader_folder
 from fakes.redis_server import RedisServer
 from fakes.vendors import Vendors
 
@@ -49,12 +49,12 @@ def test_the_shell_blocks_of_a_page_run_in_a_shell(
     for command in BEFORE.get(page.relative_to(ROOT).as_posix(), []):
         subprocess.run(command, cwd=folder, env=environment, check=False, capture_output=True)  # noqa: S603 - ours
     for block in blocks(page, "sh"):
-        shown = block.replace("http://127.0.0.1:11434/v1", vendors.base_url)
-        if "redis://" in shown:
+        code = block.replace("http://127.0.0.1:11434/v1", vendors.base_url)
+        if "redis://" in code:
             redis: RedisServer = request.getfixturevalue("redis_of_server")
-            shown = shown.replace("redis://:PASSWORD@127.0.0.1:6379", redis.url)
+            code = code.replace("redis://:PASSWORD@127.0.0.1:6379", redis.url)
         done = subprocess.run(  # noqa: S603 - the guide's own lines
-            ["bash", "-e", "-c", shown],  # noqa: S607 - as a reader has it
+            ["bash", "-e", "-c", code],  # noqa: S607 - as a reader has it
             cwd=folder,
             env=environment,
             check=False,
@@ -79,7 +79,7 @@ async def test_the_program_that_answers_questions_ends_the_run(
 ) -> None:
     options = {"documents": [str(reader / "papers")], "sources": ["local"], "approve": ["plan"], "max_rounds": 1}
     await contend.run(QUESTION, thread_id="waits", options=RunOptions.model_validate(options))
-    answer = defined("approvals.md", "answer")["answer"]
+    answer = definitions("approvals.md", "answer")["answer"]
 
     assert callable(answer)
     await answer("waits")

@@ -61,22 +61,22 @@ class _World:
         """One contest and its learning; the winner's score."""
         execution = str(uuid4())
         bullets = select_bullets(await self.store.load("ferries"), _THEME)
-        held = choose_holdout(bullets, _TEAMS, seed=f"run-{number}")
-        rounds = [self._round(team, bullets, held) for team in _TEAMS]
-        asked: dict[str, Any] = {
+        holdout = choose_holdout(bullets, _TEAMS, seed=f"run-{number}")
+        rounds = [self._round(team, bullets, holdout) for team in _TEAMS]
+        request: dict[str, Any] = {
             "execution_id": execution,
             "dataset": "ferries",
             "theme": _THEME,
-            "rounds": [played.model_dump(mode="json") for played in rounds],
+            "rounds": [each.model_dump(mode="json") for each in rounds],
             "bullets": [bullet.id for bullet in bullets],
-            "withheld": held.model_dump() if held else None,
+            "withheld": holdout.model_dump() if holdout else None,
         }
-        await self.graph.ainvoke(cast("Any", asked))
-        return max(played.score or 0.0 for played in rounds)
+        await self.graph.ainvoke(cast("Any", request))
+        return max(each.score or 0.0 for each in rounds)
 
     @staticmethod
-    def _round(team: str, bullets: list[Bullet], held: Holdout | None) -> PlayedRound:
-        without = held.bullets if held and held.team_id == team else []
+    def _round(team: str, bullets: list[Bullet], holdout: Holdout | None) -> PlayedRound:
+        without = holdout.bullets if holdout and holdout.team_id == team else []
         own = [bullet for bullet in bullets if bullet.id not in without]
         return PlayedRound(team_id=team, round_number=1, score=_score(own), used=[bullet.id for bullet in own])
 
@@ -124,11 +124,11 @@ async def test_contests_on_one_question_retire_a_planted_harmful_lesson_and_neve
         had.append(sum(_FROM_MEMORY in call.user for call in writers))
 
     gone = (await services.playbooks.retired_bullets("bridges"))["harmful"]
-    left = await services.playbooks.load("bridges")
+    playbook = await services.playbooks.load("bridges")
     await services.aclose()
     assert had == [1, 1, 1, 0]
     # The history keeps it as it was before the third vote.
-    assert (gone.harmful, gone.helpful, left.bullets) == (2, 0, [])
+    assert (gone.harmful, gone.helpful, playbook.bullets) == (2, 0, [])
     assert gone.trial.difference is not None
     assert gone.trial.difference < 0
     assert scores == sorted(scores)

@@ -39,15 +39,15 @@ JAPANESE = (
 )
 
 
-def _all_kinds(folder: Path, said: tuple[str, ...]) -> None:
+def _all_kinds(folder: Path, sentences: tuple[str, ...]) -> None:
     """A file of each kind, each with a sentence of its own, and one that is broken."""
     folder.mkdir()
     contents = (
-        f"# Notes\n\n{said[0]}\n".encode(),
-        f"<html><head><title>Page</title></head><body><p>{said[1]}</p></body></html>".encode(),
-        make_pdf([["# Paper", said[2]]], title="Paper"),
-        make_docx(("Normal", said[3]), title="Letter"),
-        f'remark\n"{said[4]}"\n'.encode(),
+        f"# Notes\n\n{sentences[0]}\n".encode(),
+        f"<html><head><title>Page</title></head><body><p>{sentences[1]}</p></body></html>".encode(),
+        make_pdf([["# Paper", sentences[2]]], title="Paper"),
+        make_docx(("Normal", sentences[3]), title="Letter"),
+        f'remark\n"{sentences[4]}"\n'.encode(),
     )
     for name, content in zip(NAMES, contents, strict=True):
         (folder / name).write_bytes(content)
@@ -55,7 +55,7 @@ def _all_kinds(folder: Path, said: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("theme", "said"),
+    ("theme", "sentences"),
     [
         ("At how many hertz does the bridge hum in the wind?", ENGLISH),
         ("橋は風の中で何ヘルツの音を出しますか？", JAPANESE),
@@ -70,17 +70,17 @@ def test_documents_of_every_kind_serve_one_run_and_a_broken_one_is_named(
     monkeypatch: pytest.MonkeyPatch,
     *,
     theme: str,
-    said: tuple[str, ...],
+    sentences: tuple[str, ...],
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
-    _all_kinds(tmp_path / "mixed", said)
+    _all_kinds(tmp_path / "mixed", sentences)
     terminal = Terminal(workspace, capsys.readouterr)
 
     ran = terminal("run", theme, "--docs", tmp_path / "mixed", "--source", "local", "--thread", "mixed")
 
     report, about = terminal("report", "mixed").out.split("*Generated at: ")
     assert ran.code == 0, ran.out
-    assert [sentence for sentence in said[:4] if sentence.rstrip(".。") not in report] == []
+    assert [sentence for sentence in sentences[:4] if sentence.rstrip(".。") not in report] == []
     assert [name for name in NAMES if f"URL: {name}\n" not in report] == []
     assert "broken.pdf" in about
 
@@ -91,19 +91,19 @@ def test_a_run_on_hundreds_of_documents_tells_how_far_their_reading_is(
     for number in range(300):
         (documents / f"{number}.txt").write_text(f"Note {number} is short and about nothing else.", "utf-8")
     terminal = Terminal(workspace, capsys.readouterr)
-    given = ("run", THEME, "--docs", documents, "--source", "local", "--no-learn", "--rounds", "1")
+    options = ("run", THEME, "--docs", documents, "--source", "local", "--no-learn", "--rounds", "1")
 
-    events = [json.loads(line) for line in terminal(*given, "--json").out.splitlines()]
+    events = [json.loads(line) for line in terminal(*options, "--json").out.splitlines()]
     # What was read is kept in a workspace, and not read again.
-    lines = Terminal(workspace.with_name("another"), capsys.readouterr)(*given).out
+    lines = Terminal(workspace.with_name("another"), capsys.readouterr)(*options).out
 
-    told = [(event["read"], event["files"]) for event in events if event["type"] == "documents_read"]
-    assert told == [*((read, 304) for read in range(25, 304, 25)), (304, 304)]
-    assert re.findall(r"contend +read (\d+) of 304 documents\n", lines) == [str(read) for read, _ in told]
+    progress = [(event["read"], event["files"]) for event in events if event["type"] == "documents_read"]
+    assert progress == [*((read, 304) for read in range(25, 304, 25)), (304, 304)]
+    assert re.findall(r"contend +read (\d+) of 304 documents\n", lines) == [str(read) for read, _ in progress]
 
 
 @pytest.mark.parametrize(
-    ("theme", "told"),
+    ("theme", "notice"),
     [
         (THEME, "left out of the documents, and no part of the answer: "),
         ("コマンド resume は何を読みますか？", "次の文書は検索できず、回答に含まれません: "),
@@ -111,7 +111,7 @@ def test_a_run_on_hundreds_of_documents_tells_how_far_their_reading_is(
     ids=["en", "ja"],
 )
 def test_a_person_is_told_once_by_name_which_files_are_no_part_of_the_answer(
-    workspace: Path, documents: Path, capsys: pytest.CaptureFixture[str], *, theme: str, told: str
+    workspace: Path, documents: Path, capsys: pytest.CaptureFixture[str], *, theme: str, notice: str
 ) -> None:
     (documents / "broken.pdf").write_bytes(b"%PDF-1.7 and no more")
     for number in range(7):
@@ -119,7 +119,7 @@ def test_a_person_is_told_once_by_name_which_files_are_no_part_of_the_answer(
 
     lines = Terminal(workspace, capsys.readouterr)("run", theme, "--docs", documents).out
 
-    (line,) = (each for each in lines.splitlines() if told in each)
+    (line,) = (each for each in lines.splitlines() if notice in each)
     assert "tune4.mp3 and 2 more (of no known kind: read are" in line
     assert "broken.pdf (broken, or no PDF)" in line
 
@@ -178,7 +178,7 @@ async def test_documents_that_are_gone_when_a_run_goes_on_are_told_and_end_nothi
     services = contest.services()
     shutil.rmtree(documents)
 
-    told = await services.sources.left_out([str(documents)], read=True)
+    lines = await services.sources.left_out([str(documents)], read=True)
 
     await services.aclose()
-    assert told == [f"documents: {documents} does not exist: give a file or a folder that does"]
+    assert lines == [f"documents: {documents} does not exist: give a file or a folder that does"]

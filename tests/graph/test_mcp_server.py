@@ -57,20 +57,20 @@ async def test_a_call_on_documents_is_answered_by_the_report(client: "Client", s
 
 
 async def test_while_it_works_a_call_tells_how_far_it_is(client: "Client") -> None:
-    told: list[str | None] = []
+    messages: list[str | None] = []
 
     async def progressed(_: float, __: float | None, message: str | None) -> None:
-        told.append(message)
+        messages.append(message)
 
     async with client:
         await client.call_tool("research", {"question": THEME}, progress_callback=progressed)
 
-    assert told
-    assert all(told)
+    assert messages
+    assert all(messages)
 
 
 @pytest.mark.parametrize(
-    ("given", "line"),
+    ("values", "line"),
     [
         ({"question": THEME, "documents": ["/etc"]}, "documents"),
         ({"question": " "}, "theme is empty: give the question"),
@@ -79,12 +79,12 @@ async def test_while_it_works_a_call_tells_how_far_it_is(client: "Client") -> No
     ids=["documents", "question", "depth"],
 )
 async def test_what_is_refused_is_an_error_that_names_the_field(
-    client: "Client", given: dict[str, Any], line: str
+    client: "Client", values: dict[str, Any], line: str
 ) -> None:
-    said, failed = await called(client, "contest", **given)
+    text, failed = await called(client, "contest", **values)
 
     assert failed
-    assert line in said
+    assert line in text
 
 
 async def test_the_server_has_no_other_mcp_endpoint(server: Server) -> None:

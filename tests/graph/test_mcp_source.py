@@ -80,10 +80,10 @@ async def test_a_report_cites_what_the_tool_found(
 
 
 async def test_resources_in_a_reply_are_results_by_their_addresses(workspace: Path, tmp_path: Path) -> None:
-    found = await library(workspace, tmp_path, "as_resources").search("resume", limit=5)
+    results = await library(workspace, tmp_path, "as_resources").search("resume", limit=5)
 
-    assert [each.result.url for each in found] == [book["link"] for book in mcp_library.BOOKS]
-    assert found[0].text == mcp_library.BOOKS[0]["snippet"]
+    assert [each.result.url for each in results] == [book["link"] for book in mcp_library.BOOKS]
+    assert results[0].text == mcp_library.BOOKS[0]["snippet"]
 
 
 @pytest.mark.parametrize(
@@ -135,10 +135,10 @@ async def test_a_server_at_an_address_is_searched_and_a_tool_that_it_has_not_is_
 ) -> None:
     at = f'[sources.library]\nkind = "mcp"\nurl = "{address}"\nquery = "words"\n{FIELDS}\n'
 
-    found = await services_of(workspace, at + 'tool = "search"').sources.get("library", []).search("resume", limit=5)
+    results = await services_of(workspace, at + 'tool = "search"').sources.get("library", []).search("resume", limit=5)
     reason = await services_of(workspace, at + 'tool = "serch"').sources.get("library", []).check()
 
-    assert [each.result.title for each in found] == [book["name"] for book in mcp_library.BOOKS]
+    assert [each.result.title for each in results] == [book["name"] for book in mcp_library.BOOKS]
     assert reason is not None
     assert reason.startswith("the MCP server of source library has no tool 'serch': it has search, as_resources")
 

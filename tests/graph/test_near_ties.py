@@ -56,8 +56,8 @@ def contest_of(workspace: Path, documents: Path, vendors: Vendors, percents: dic
 def with_sign(*signs: str) -> Callable[[str], str]:
     def added(reply: str) -> str:
         draft = json.loads(reply)
-        said = [{"text": sign, "sources": []} for sign in signs]
-        return json.dumps(draft | {"findings": [*said, *draft["findings"]][:8]})
+        sentences = [{"text": sign, "sources": []} for sign in signs]
+        return json.dumps(draft | {"findings": [*sentences, *draft["findings"]][:8]})
 
     return added
 
@@ -65,13 +65,13 @@ def with_sign(*signs: str) -> Callable[[str], str]:
 def prefer(vendors: Vendors, team: str) -> None:
     """A judge that finds a team's report better wherever it stands."""
     for place, heading in (("first", "# First report"), ("second", "# Second report")):
-        shown = rf"{heading}\n(?:(?!# (?:Second report|Task)).)*{re.escape(SIGNS[team])}"
+        pattern = rf"{heading}\n(?:(?!# (?:Second report|Task)).)*{re.escape(SIGNS[team])}"
         verdict = json.dumps({"reason": "It says more.", "choice": place})
-        vendors.reply(verdict, prompt="pairwise/compare", match=shown)
+        vendors.reply(verdict, prompt="pairwise/compare", match=pattern)
 
 
-async def played(contest: Contest, **given: object) -> RunOutcome:
-    return await contest.run(THEME, max_rounds=1, learn=False, **given)
+async def play(contest: Contest, **options: object) -> RunOutcome:
+    return await contest.run(THEME, max_rounds=1, learn=False, **options)
 
 
 def order_of(contest: Contest) -> list[str]:
@@ -82,7 +82,7 @@ def order_of(contest: Contest) -> list[str]:
 async def test_the_team_that_is_chosen_in_both_orders_wins_a_near_tie(contest: Contest, vendors: Vendors) -> None:
     prefer(vendors, "beta")
 
-    outcome = await played(contest)
+    outcome = await play(contest)
 
     assert outcome.summary is not None
     assert outcome.summary.best_team_id == "beta"
@@ -94,7 +94,7 @@ async def test_the_team_that_is_chosen_in_both_orders_wins_a_near_tie(contest: C
 async def test_record_events_report_and_winner_follow_one_ranking(contest: Contest, vendors: Vendors) -> None:
     prefer(vendors, "beta")
 
-    outcome = await played(contest)
+    outcome = await play(contest)
 
     services = contest.services()
     recorded = await services.record.leaderboard(outcome.execution_id)
@@ -111,7 +111,7 @@ async def test_record_events_report_and_winner_follow_one_ranking(contest: Conte
 async def test_a_judge_that_always_takes_the_first_decides_nothing(contest: Contest, vendors: Vendors) -> None:
     vendors.reply(json.dumps({"reason": "The first.", "choice": "first"}), prompt="pairwise/compare")
 
-    outcome = await played(contest)
+    outcome = await play(contest)
 
     assert outcome.summary is not None
     assert outcome.summary.best_team_id == "alpha"
@@ -122,7 +122,7 @@ async def test_a_comparison_that_fails_decides_nothing_and_ends_no_run(contest: 
     prefer(vendors, "beta")
     vendors.fail(prompt="pairwise/compare", status=401)
 
-    outcome = await played(contest)
+    outcome = await play(contest)
 
     assert outcome.summary is not None
     assert outcome.summary.best_team_id == "alpha"
@@ -135,7 +135,7 @@ async def test_one_order_that_fails_leaves_the_pair_a_tie(contest: Contest, vend
     prefer(vendors, "beta")
     vendors.fail(prompt="pairwise/compare", status=401, times=1)
 
-    outcome = await played(contest)
+    outcome = await play(contest)
 
     assert order_of(contest) == ["alpha", "beta"]
     assert "near tie: 1 of 2 comparisons failed" in outcome.message
@@ -156,7 +156,7 @@ async def test_a_budget_that_ends_between_comparisons_is_named_and_nothing_is_le
 
 
 async def test_after_a_budget_has_ended_nobody_is_compared(contest: Contest, vendors: Vendors) -> None:
-    await played(contest, max_calls=8)
+    await play(contest, max_calls=8)
 
     assert "pairwise/compare" not in vendors.prompts()
 
@@ -168,7 +168,7 @@ async def test_the_best_of_at_most_four_teams_is_compared_with_each_other_one(
     contest = contest_of(workspace, documents, vendors, dict(zip(names, (80, 80, 79, 78, 79), strict=True)))
     prefer(vendors, "epsilon")
 
-    await played(contest)
+    await play(contest)
 
     assert vendors.prompts().count("pairwise/compare") == 6
     assert order_of(contest)[-1] == "epsilon"
@@ -180,7 +180,7 @@ async def test_a_team_that_beats_the_best_wins_among_four(workspace: Path, docum
     prefer(vendors, "alpha")
     prefer(vendors, "gamma")
 
-    await played(contest)
+    await play(contest)
 
     assert order_of(contest)[:2] == ["gamma", "alpha"]
 
@@ -191,17 +191,19 @@ def test_the_commands_that_show_a_ranking_follow(
     prefer(vendors, "beta")
     monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
     terminal = Terminal(contest.workspace, capsys.readouterr)
-    given = ("--docs", contest.documents, "--source", "local", "--rounds", "1", "--no-learn", "--thread", "tie")
+    options = ("--docs", contest.documents, "--source", "local", "--rounds", "1", "--no-learn", "--thread", "tie")
 
-    shown = [terminal(*command).out for command in (("run", THEME, *given), ("leaderboard", "tie"), ("status", "tie"))]
+    outputs = [
+        terminal(*command).out for command in (("run", THEME, *options), ("leaderboard", "tie"), ("status", "tie"))
+    ]
 
-    for text in shown:
+    for text in outputs:
         assert re.findall(r"^([12])  (Alpha|Beta) ", text, re.MULTILINE) == [("1", "Beta"), ("2", "Alpha")]
-    assert "Beta wins with 79.0/100" in shown[0]
+    assert "Beta wins with 79.0/100" in outputs[0]
 
 
 async def test_what_comparisons_cost_is_counted(contest: Contest, vendors: Vendors) -> None:
-    outcome = await played(contest)
+    outcome = await play(contest)
 
     services = contest.services()
     recorded = await services.record.usage(outcome.execution_id)
@@ -211,7 +213,7 @@ async def test_what_comparisons_cost_is_counted(contest: Contest, vendors: Vendo
 
 
 async def test_judges_of_a_pair_see_neither_names_nor_scores(contest: Contest, vendors: Vendors) -> None:
-    await played(contest)
+    await play(contest)
 
     for call in vendors.calls:
         if call.prompt == "pairwise/compare":
@@ -233,10 +235,10 @@ async def test_judges_of_a_pair_see_the_passages_behind_what_only_one_report(
 
     def of_one_passage(number: int) -> Callable[[str], str]:
         def changed(reply: str) -> str:
-            said = {"text": words.format(number), "sources": [number], "kind": "stated", "basis": ""}
+            sentence = {"text": words.format(number), "sources": [number], "kind": "stated", "basis": ""}
             report = json.loads(reply)
             section = {"heading": "Body", "blocks": [{"type": "paragraph", "sentences": [report["summary"][0]]}]}
-            return json.dumps({**report, "findings": [said], "sections": [section], "limits": []})
+            return json.dumps({**report, "findings": [sentence], "sections": [section], "limits": []})
 
         return changed
 
@@ -250,13 +252,13 @@ async def test_judges_of_a_pair_see_the_passages_behind_what_only_one_report(
     await contest.run(THEME, max_rounds=1, max_iterations=1, learn=False, synthesis=False, instructions="Be brief.")
 
     offered = {call.model: call.user for call in vendors.calls if call.prompt == "research/write"}
-    asked = [call.user for call in vendors.calls if call.prompt == "pairwise/compare"]
-    assert len(asked) == 2
-    for prompt in asked:
+    prompts = [call.user for call in vendors.calls if call.prompt == "pairwise/compare"]
+    assert len(prompts) == 2
+    for prompt in prompts:
         head, reports = prompt.split("# First report")
         for model, number in (("alpha", 2), ("beta", 3)):
-            shown = re.split(r"<P\d+-|</passages-", offered[model].split(f"\n<P{number}-")[1])[0]
-            assert shown.strip() in head
+            passage_text = re.split(r"<P\d+-|</passages-", offered[model].split(f"\n<P{number}-")[1])[0]
+            assert passage_text.strip() in head
         assert len(set(re.findall(r"^finding 1: .+ words.* (\[P\d\])$", reports, re.MULTILINE))) == 2
         assert re.search(
             r"^- P\d: .*title-\w+>How resume works<", head.split("# Other passages that they cite")[1], re.MULTILINE
@@ -271,8 +273,10 @@ async def test_passages_have_the_same_numbers_for_the_judges_of_a_pair_as_for_th
     passages = [Passage(id=each, url=f"https://{name}.example", title=name) for name, each in texts.items()]
 
     def submission(*cited: str) -> Submission:
-        said = [CitedSentence(text=f"On {name}.", passages=[texts[name]]) for name in cited]
-        draft = Draft(summary=said, findings=said[:1], sections=[Section(blocks=[Paragraph(sentences=said)])])
+        sentences = [CitedSentence(text=f"On {name}.", passages=[texts[name]]) for name in cited]
+        draft = Draft(
+            summary=sentences, findings=sentences[:1], sections=[Section(blocks=[Paragraph(sentences=sentences)])]
+        )
         results = [SearchResult(title=each.title, summary="-", source="tavily", url=each.url) for each in passages]
         report = build_report(draft, passages, results, theme=THEME, language="en")
         return Submission(content=report.to_markdown(), report=report, draft=draft, passages=passages, results=results)
@@ -295,16 +299,16 @@ async def test_a_judge_sees_what_a_report_cites_and_of_the_rest_what_fits_beside
     texts = {name: f"The {name} " * 40 for name in ("wind", "rain", "snow", "fog")}
     ids = {name: await services.documents.put(text) for name, text in texts.items()}
     passages = [Passage(id=ids[name], url=f"https://{name}.example", title=name) for name in texts]
-    said = [CitedSentence(text="On fog and rain.", passages=[ids["fog"], ids["rain"]])]
-    draft = Draft(summary=said, findings=said, sections=[Section(blocks=[Paragraph(sentences=said)])])
+    sentences = [CitedSentence(text="On fog and rain.", passages=[ids["fog"], ids["rain"]])]
+    draft = Draft(summary=sentences, findings=sentences, sections=[Section(blocks=[Paragraph(sentences=sentences)])])
     results = [SearchResult(title=each.title, summary="-", source="tavily", url=each.url) for each in passages]
     report = build_report(draft, passages, results, theme=THEME, language="en")
     submission = Submission(content="-", report=report, draft=draft, passages=passages, results=results)
     each = max(map(estimate_tokens, texts.values()))
 
     async def titles(*, tokens: int, beside: int) -> list[str]:
-        shown = await report_view(services, submission, tokens=tokens, beside=beside)
-        return [passage.title for passage in shown.passages]
+        view = await report_view(services, submission, tokens=tokens, beside=beside)
+        return [passage.title for passage in view.passages]
 
     assert await titles(tokens=9_000, beside=9_000) == ["wind", "rain", "snow", "fog"]
     assert await titles(tokens=9_000, beside=3 * each) == ["wind", "rain", "fog"]
@@ -314,12 +318,16 @@ async def test_a_judge_sees_what_a_report_cites_and_of_the_rest_what_fits_beside
 
 async def submission_citing(services: Services, cited: str, text: str) -> Submission:
     """One sentence that cites a passage by its id; only the passage with `text` was retrieved."""
-    said = [CitedSentence(text="Bridges hum.", passages=[cited])]
-    draft = Draft(summary=said, findings=said, sections=[Section(heading="Body", blocks=[Paragraph(sentences=said)])])
+    sentences = [CitedSentence(text="Bridges hum.", passages=[cited])]
+    draft = Draft(
+        summary=sentences,
+        findings=sentences,
+        sections=[Section(heading="Body", blocks=[Paragraph(sentences=sentences)])],
+    )
     result = SearchResult(title="On bridges", summary=text, source="tavily", url="https://bridges.example")
-    kept = Passage(id=await services.documents.put(text), url=result.url, title=result.title)
-    report = build_report(draft, [kept], [result], theme=THEME, language="en")
-    return Submission(content="Bridges hum.", report=report, draft=draft, passages=[kept], results=[result])
+    passage = Passage(id=await services.documents.put(text), url=result.url, title=result.title)
+    report = build_report(draft, [passage], [result], theme=THEME, language="en")
+    return Submission(content="Bridges hum.", report=report, draft=draft, passages=[passage], results=[result])
 
 
 async def test_a_source_that_nobody_retrieved_is_shown_as_such_to_the_judges_of_a_pair(services: Services) -> None:
@@ -329,12 +337,12 @@ async def test_a_source_that_nobody_retrieved_is_shown_as_such_to_the_judges_of_
 
     prompt = await compare_prompt(services, honest, inventing, tokens=1_000, user_query=THEME)
 
-    shown = services.library.show(prompt, language="en", mark="1a2b3c4d")
-    first, second = shown.split("# First report")[1].split("# Second report")
+    pair_prompt = services.library.show(prompt, language="en", mark="1a2b3c4d")
+    first, second = pair_prompt.split("# First report")[1].split("# Second report")
     assert "summary 1: Bridges hum. [P1]" in first
     assert "summary 1: Bridges hum. [?]" in second
     assert "[?] is a source that nobody retrieved" in second
-    assert text in shown
+    assert text in pair_prompt
     alone = await report_view(services, inventing, tokens=1_000, beside=1_000)
     assert "summary 1: Bridges hum. [?]" in alone.text
     assert alone.invented
@@ -343,7 +351,7 @@ async def test_a_source_that_nobody_retrieved_is_shown_as_such_to_the_judges_of_
 async def test_teams_further_apart_are_not_compared(workspace: Path, documents: Path, vendors: Vendors) -> None:
     contest = contest_of(workspace, documents, vendors, {"alpha": 80, "beta": 77, "gamma": 76})
 
-    await played(contest)
+    await play(contest)
 
     assert "pairwise/compare" not in vendors.prompts()
 
@@ -352,7 +360,7 @@ async def test_only_the_teams_near_the_best_are_compared(workspace: Path, docume
     contest = contest_of(workspace, documents, vendors, {"alpha": 78, "beta": 80, "gamma": 60})
     prefer(vendors, "alpha")
 
-    await played(contest)
+    await play(contest)
 
     assert vendors.prompts().count("pairwise/compare") == 2
     assert order_of(contest) == ["alpha", "beta", "gamma"]
@@ -361,9 +369,9 @@ async def test_only_the_teams_near_the_best_are_compared(workspace: Path, docume
 async def test_a_japanese_pair_is_compared_in_japanese(contest: Contest, vendors: Vendors) -> None:
     await contest.run("再開はどのように動きますか？", max_rounds=1, learn=False)
 
-    asked = [call.user for call in vendors.calls if call.prompt == "pairwise/compare"]
-    assert asked
-    assert all("# レポート first（一つ目）" in prompt for prompt in asked)
+    prompts = [call.user for call in vendors.calls if call.prompt == "pairwise/compare"]
+    assert prompts
+    assert all("# レポート first（一つ目）" in prompt for prompt in prompts)
 
 
 # ---- the keys

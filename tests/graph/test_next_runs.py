@@ -29,7 +29,7 @@ LIVES_ON = {"messages", "earlier"}
 """The chat, and what the thread's last report said, which the next run's teams see."""
 
 
-def _left(graph: Any, keys: set[str], options: RunOptions) -> dict[str, Any]:  # noqa: ANN401 - any compiled graph
+def _leave(graph: Any, keys: set[str], options: RunOptions) -> dict[str, Any]:  # noqa: ANN401 - any compiled graph
     """Each key with something of an earlier run; what its first nodes read, in the form in which they read it."""
     grows = {key for key in keys if hasattr(graph.channels[key], "operator")}
     readable = {
@@ -40,8 +40,8 @@ def _left(graph: Any, keys: set[str], options: RunOptions) -> dict[str, Any]:  #
         "round_started": datetime.now().astimezone().isoformat(),
         "report": build(draft(), theme=LEFT).model_dump(mode="json"),
     }
-    left = {key: [LEFT] if key in grows else LEFT for key in keys} | readable
-    return {key: left[key] for key in keys}
+    remains = {key: [LEFT] if key in grows else LEFT for key in keys} | readable
+    return {key: remains[key] for key in keys}
 
 
 @pytest.mark.parametrize(
@@ -63,20 +63,20 @@ async def test_a_run_begins_with_nothing_that_the_one_before_left(
 ) -> None:
     graph = build_graph(services).compile(checkpointer=InMemorySaver(), interrupt_after=[opening])
     options = contest.options(learn=False)
-    left = _left(graph, set(get_type_hints(state)), options)
-    await graph.aupdate_state(CONFIG, left, as_node=last)
+    remains = _leave(graph, set(get_type_hints(state)), options)
+    await graph.aupdate_state(CONFIG, remains, as_node=last)
 
     await graph.ainvoke({"messages": [HumanMessage(SECOND)]}, CONFIG, context=options)
 
     values = (await graph.aget_state(CONFIG)).values
     assert values["theme"] == SECOND
-    assert {key for key in left if values.get(key) == left[key] or LEFT in str(values.get(key))} <= LIVES_ON
+    assert {key for key in remains if values.get(key) == remains[key] or LEFT in str(values.get(key))} <= LIVES_ON
 
 
 async def test_learning_begins_with_nothing_that_the_run_before_left(services: Services) -> None:
     graph = build_learn_graph(services.learn_nodes).compile(checkpointer=InMemorySaver(), interrupt_after=["reflect"])
-    left = _left(graph, get_type_hints(LearningState).keys() - get_type_hints(LearnInput).keys(), RunOptions())
-    await graph.aupdate_state(CONFIG, left, as_node="apply_delta")
+    remains = _leave(graph, get_type_hints(LearningState).keys() - get_type_hints(LearnInput).keys(), RunOptions())
+    await graph.aupdate_state(CONFIG, remains, as_node="apply_delta")
 
     await graph.ainvoke({"dataset": "next", "rounds": []}, CONFIG)
 

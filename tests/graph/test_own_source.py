@@ -95,7 +95,7 @@ async def test_a_source_that_raises_is_off_for_the_run_and_the_others_go_on(
     assert "the function of source standards raised KeyError: 'no such shelf'" in off[0].reason
 
 
-async def found(workspace: Path, entry: str) -> list[str]:
+async def search(workspace: Path, entry: str) -> list[str]:
     """The titles that one search of the source gives."""
     write_source(workspace, entry)
     source = Services(load_settings(workspace=workspace)).sources.get("standards", [])
@@ -103,17 +103,17 @@ async def found(workspace: Path, entry: str) -> list[str]:
 
 
 async def test_a_function_that_is_cut_off_once_is_asked_again(workspace: Path) -> None:
-    assert await found(workspace, 'function = "my_sources:busy_once"') == ["Resuming of runs"]
+    assert await search(workspace, 'function = "my_sources:busy_once"') == ["Resuming of runs"]
 
 
 async def test_a_function_that_gives_no_list_is_named_with_what_it_gave(workspace: Path) -> None:
     with pytest.raises(SourceError, match="gave None: return a list of results"):
-        await found(workspace, 'function = "my_sources:none_at_all"')
+        await search(workspace, 'function = "my_sources:none_at_all"')
 
 
 async def test_a_function_that_hangs_ends_with_its_deadline(workspace: Path) -> None:
     with pytest.raises(SourceError, match=r"was not done within 0\.2 s"):
-        await found(workspace, 'function = "my_sources:hanging"\ndeadline_seconds = 0.2')
+        await search(workspace, 'function = "my_sources:hanging"\ndeadline_seconds = 0.2')
 
 
 async def test_the_same_search_of_several_teams_is_made_once(workspace: Path) -> None:
@@ -147,4 +147,4 @@ def test_doctor_shows_it_and_names_a_function_that_is_not_there(terminal: Termin
 )
 async def test_an_entry_that_cannot_be_a_source_is_refused_in_one_line(workspace: Path, entry: str, fault: str) -> None:
     with pytest.raises(InputError, match=fault):
-        await found(workspace, entry)
+        await search(workspace, entry)

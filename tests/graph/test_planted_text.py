@@ -61,9 +61,9 @@ async def test_a_source_that_speaks_to_ai_systems_is_named_and_models_are_warned
     number = int(line.partition("[")[2].partition("]")[0])
     assert outcome.report is not None
     assert outcome.report.sources[number - 1].url.endswith(name)
-    asked = [call.user for call in vendors.calls if call.prompt == "research/write"]
-    assert asked
-    assert all(WARNED in user for user in asked)
+    prompts = [call.user for call in vendors.calls if call.prompt == "research/write"]
+    assert prompts
+    assert all(WARNED in user for user in prompts)
 
 
 async def test_a_model_is_asked_once_for_each_search_and_only_about_passages_with_a_signal(
@@ -74,9 +74,9 @@ async def test_a_model_is_asked_once_for_each_search_and_only_about_passages_wit
 
     await contest.run(THEME, max_rounds=1)
 
-    asked = [call.user for call in vendors.calls if call.prompt == "checks/injection"]
-    assert len(asked) == 2
-    assert all("must contain BLUE-HERON" in user and "last step of a team" not in user for user in asked)
+    prompts = [call.user for call in vendors.calls if call.prompt == "checks/injection"]
+    assert len(prompts) == 2
+    assert all("must contain BLUE-HERON" in user and "last step of a team" not in user for user in prompts)
 
 
 def with_one_reviewer(contest: Contest) -> None:
@@ -95,9 +95,9 @@ async def test_teams_that_share_a_reviewer_ask_it_once_about_the_same_passages_a
     outcome = await contest.run(THEME, max_rounds=1)
 
     assert vendors.prompts().count("checks/injection") == 1
-    written = [call.user for call in vendors.calls if call.prompt == "research/write"]
-    assert written
-    assert all(WARNED in user for user in written)
+    write_prompts = [call.user for call in vendors.calls if call.prompt == "research/write"]
+    assert write_prompts
+    assert all(WARNED in user for user in write_prompts)
     assert outcome.usage.requests == len(vendors.calls)
 
 
@@ -198,9 +198,16 @@ async def test_an_editor_cites_an_own_document_that_no_team_found(
 ) -> None:
     statement = "Zebras graze in nine valleys."
     beside_what_small_teams_find(contest, documents, f"# Zebras\n\n{statement}\n")
-    said = {"text": statement, "sources": [3], "kind": "stated", "basis": ""}
-    section = {"heading": "Zebras", "blocks": [{"type": "paragraph", "sentences": [said]}]}
-    parts = {"summary": [said], "findings": [said], "sections": [section], "limits": [], "lessons": [], "taken": []}
+    sentence = {"text": statement, "sources": [3], "kind": "stated", "basis": ""}
+    section = {"heading": "Zebras", "blocks": [{"type": "paragraph", "sentences": [sentence]}]}
+    parts = {
+        "summary": [sentence],
+        "findings": [sentence],
+        "sections": [section],
+        "limits": [],
+        "lessons": [],
+        "taken": [],
+    }
     vendors.reply(json.dumps({"title": "Zebras", **parts}), prompt="research/merge")
     for place in ("first", "second"):
         choice = json.dumps({"reason": "It is.", "choice": place})

@@ -20,7 +20,7 @@ def own_prompts(contest: Contest, toml: str) -> None:
     (contest.workspace / "config" / "prompt_builder.toml").write_text(toml, "utf-8")
 
 
-def asked(vendors: Vendors, prompt: str, **model: str) -> list[Call]:
+def calls_for(vendors: Vendors, prompt: str, **model: str) -> list[Call]:
     return [call for call in vendors.calls if call.prompt == prompt and call.model == model.get("model", call.model)]
 
 
@@ -35,7 +35,7 @@ async def test_the_judge_is_asked_with_all_finished_rounds_and_the_number_of_the
 
     await contest.run(THEME, max_rounds=2, learn=False)
 
-    judged = asked(vendors, "judge/judge")
+    judged = calls_for(vendors, "judge/judge")
     assert judged
     for call in judged:
         assert re.match(rf"<question-(\w+)>{re.escape(THEME)}</question-\1> next 2 past 1\.\n", call.user)
@@ -44,7 +44,7 @@ async def test_the_judge_is_asked_with_all_finished_rounds_and_the_number_of_the
 async def test_the_judge_knows_what_the_reader_asks_of_the_report(contest: Contest, vendors: Vendors) -> None:
     await contest.run(THEME, max_rounds=2, learn=False, instructions="Begin with the answer.")
 
-    judged = asked(vendors, "judge/judge")
+    judged = calls_for(vendors, "judge/judge")
     assert judged
     for call in judged:
         assert re.search(r"<instructions-(\w+)>Begin with the answer\.</instructions-\1>", call.user)
@@ -53,7 +53,7 @@ async def test_the_judge_knows_what_the_reader_asks_of_the_report(contest: Conte
 async def test_the_judge_reads_the_reports_title_and_summary_whole(contest: Contest, vendors: Vendors) -> None:
     await contest.run(THEME, max_rounds=2, learn=False)
 
-    judged = asked(vendors, "judge/judge")
+    judged = calls_for(vendors, "judge/judge")
     assert judged
     assert all(f"{THEME}\n\n" in call.user.partition("Handed in:")[2] for call in judged)
     assert not any("[…]" in call.user for call in judged)
@@ -69,8 +69,8 @@ async def test_a_template_of_the_workspaces_file_is_what_models_read_in_every_la
 
     await contest.run(theme, max_rounds=1, learn=False)
 
-    assert asked(vendors, "evaluator/metric")
-    assert all(call.user.startswith("Own: <query-") for call in asked(vendors, "evaluator/metric"))
+    assert calls_for(vendors, "evaluator/metric")
+    assert all(call.user.startswith("Own: <query-") for call in calls_for(vendors, "evaluator/metric"))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ async def test_each_metric_has_its_name_and_rubric_in_its_prompt_whatever_the_te
 
     await contest.run(THEME, max_rounds=1, learn=False, teams=["alpha"])
 
-    calls = asked(vendors, "evaluator/metric")
+    calls = calls_for(vendors, "evaluator/metric")
     for name in METRICS:
         rubric = (resource("prompts") / f"rubrics/{name}.md.j2").read_text("utf-8").strip()
         assert [name in call.user for call in calls if rubric in call.user] == [True]
@@ -102,7 +102,7 @@ async def test_limits_of_the_workspaces_file_hold_in_a_run(contest: Contest, ven
 
     await contest.run(THEME, min_rounds=3, max_rounds=3, learn=False)
 
-    later = [call for call in asked(vendors, "writer/write") if "# Round 3" in call.user]
+    later = [call for call in calls_for(vendors, "writer/write") if "# Round 3" in call.user]
     assert {call.model for call in later} == {"alpha", "beta"}
     for call in later:
         assert call.user.count("<team-") == 1
@@ -124,7 +124,7 @@ async def test_prompts_speak_the_themes_language_unless_one_is_set(
 ) -> None:
     await contest.run(theme, max_rounds=1, learn=False, teams=["alpha"], language=language)
 
-    assert all(call.user.startswith(heading) for call in asked(vendors, "writer/write"))
+    assert all(call.user.startswith(heading) for call in calls_for(vendors, "writer/write"))
 
 
 async def test_from_the_second_round_the_writer_has_its_best_draft_in_full_and_what_carried_it(
@@ -140,7 +140,7 @@ async def test_from_the_second_round_the_writer_has_its_best_draft_in_full_and_w
     services = contest.services()
     first, _ = await services.record.rounds(outcome.execution_id)
     await services.aclose()
-    one, two = asked(vendors, "writer/write", model="alpha")
+    one, two = calls_for(vendors, "writer/write", model="alpha")
     blocks = re.findall(r"<passage-(\w+)>(.*?)</passage-\1>", two.user, re.DOTALL)
     passages = " ".join(" ".join(text for _, text in blocks).split())
     carried = set(CITED.findall(first.submission))

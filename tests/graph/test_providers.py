@@ -61,7 +61,7 @@ def write_models(workspace: Path, text: str) -> None:
     (workspace / "config" / "models.toml").write_text(f'{text}\n[context]\n"*" = 8192\n', "utf-8")
 
 
-def asked(vendors: Vendors) -> set[str]:
+def models_called(vendors: Vendors) -> set[str]:
     return {call.model for call in vendors.calls}
 
 
@@ -93,7 +93,7 @@ output = 1
     outcome = await Contest(workspace, documents, None).run(THEME, max_usd=5)
 
     assert outcome.status == "completed"
-    assert (asked(vendors), asked(judges)) == ({"qwen3:8b"}, {"judge-1"})
+    assert (models_called(vendors), models_called(judges)) == ({"qwen3:8b"}, {"judge-1"})
     assert vendors.most_in_flight == 1
     assert KEY in judges.calls[0].headers["authorization"]
     assert KEY not in vendors.calls[0].headers["authorization"]
@@ -113,8 +113,8 @@ async def test_a_metric_and_a_team_may_name_models_of_other_providers_than_the_r
 
     await Contest(workspace, documents, vendors.base_url).run(THEME, learn=False)
 
-    assert asked(vendors) == {"gpt-5-mini"}
-    assert asked(judges) == {"qwen3:8b", "judge-2"}
+    assert models_called(vendors) == {"gpt-5-mini"}
+    assert models_called(judges) == {"qwen3:8b", "judge-2"}
 
 
 async def test_a_provider_whose_key_is_not_set_is_refused_by_the_variables_name_before_anything_is_spent(
@@ -145,10 +145,10 @@ def test_doctor_looks_at_each_provider_and_names_the_one_that_lacks_a_model(
         models.write_text(models.read_text("utf-8").replace("qwen3:8b", "qwen3:4b"), "utf-8")
         lacking = terminal("doctor", "--json")
 
-    said = {check["name"]: check for check in json.loads(ready.out)["checks"]}
-    assert said["model"]["said"] == f"{url} has gpt-5-mini; {local} has qwen3:8b"
-    said = {check["name"]: check for check in json.loads(lacking.out)["checks"]}
-    assert said["model"]["said"] == f"endpoint {local} has qwen3:8b, llama3:8b, not qwen3:4b"
+    checks = {check["name"]: check for check in json.loads(ready.out)["checks"]}
+    assert checks["model"]["said"] == f"{url} has gpt-5-mini; {local} has qwen3:8b"
+    checks = {check["name"]: check for check in json.loads(lacking.out)["checks"]}
+    assert checks["model"]["said"] == f"endpoint {local} has qwen3:8b, llama3:8b, not qwen3:4b"
 
 
 def test_doctor_says_how_much_the_models_of_each_provider_read(terminal: Terminal, workspace: Path) -> None:
@@ -157,9 +157,9 @@ def test_doctor_says_how_much_the_models_of_each_provider_read(terminal: Termina
         write_models(workspace, f'default = "local/qwen3:8b"\n[providers.local]\nbase_url = "{url}"\n')
         models = workspace / "config" / "models.toml"
         models.write_text(models.read_text("utf-8").replace('"*" = 8192', ""), "utf-8")
-        said = terminal("doctor", "--json")
+        result = terminal("doctor", "--json")
 
-    context = next(check for check in json.loads(said.out)["checks"] if check["name"] == "context")
+    context = next(check for check in json.loads(result.out)["checks"] if check["name"] == "context")
     assert context["said"] == f"local/qwen3:8b 40,960 tokens ({url})"
 
 
@@ -168,11 +168,11 @@ def test_an_endpoint_of_a_provider_that_is_away_names_the_entry_that_sets_it(
 ) -> None:
     write_models(workspace, 'default = "local/qwen3"\n[providers.local]\nbase_url = "http://127.0.0.1:9/v1"\n')
 
-    said = terminal("run", THEME, "--docs", documents, "--source", "local", "--dry-run")
+    result = terminal("run", THEME, "--docs", documents, "--source", "local", "--dry-run")
 
-    assert said.code == 2
-    assert "cannot be reached" in said.err
-    assert "check base_url of [providers.local] in config/models.toml" in said.err
+    assert result.code == 2
+    assert "cannot be reached" in result.err
+    assert "check base_url of [providers.local] in config/models.toml" in result.err
 
 
 def test_a_kind_of_provider_that_there_is_not_is_refused_with_those_that_there_are(
@@ -180,10 +180,10 @@ def test_a_kind_of_provider_that_there_is_not_is_refused_with_those_that_there_a
 ) -> None:
     write_models(workspace, 'default = "x/y"\n[providers.x]\nkind = "antropic"\n')
 
-    said = terminal("run", THEME, "--docs", documents, "--dry-run")
+    result = terminal("run", THEME, "--docs", documents, "--dry-run")
 
-    assert said.code == 2
-    assert "[providers.x]: no kind of provider 'antropic'; choose from openai, anthropic" in said.err
+    assert result.code == 2
+    assert "[providers.x]: no kind of provider 'antropic'; choose from openai, anthropic" in result.err
 
 
 async def test_a_langchain_model_takes_part_by_its_name_where_its_package_is_installed(
@@ -201,7 +201,7 @@ async def test_a_langchain_model_takes_part_by_its_name_where_its_package_is_ins
     outcome = await Contest(workspace, documents, None).run(THEME)
 
     assert outcome.status == "completed"
-    assert asked(vendors) == {"claude-test-1"}
+    assert models_called(vendors) == {"claude-test-1"}
     assert vendors.calls[0].body["response_format"]["type"] == "json_schema"
     assert outcome.usage.input_tokens > 0
 
@@ -211,10 +211,10 @@ def test_a_langchain_model_whose_package_is_not_installed_is_refused_by_the_pack
 ) -> None:
     write_models(workspace, 'default = "mistralai:mistral-large-latest"\n')
 
-    said = terminal("run", THEME, "--docs", documents, "--source", "local", "--dry-run")
+    result = terminal("run", THEME, "--docs", documents, "--source", "local", "--dry-run")
 
-    assert said.code == 2
-    assert "pip install langchain-mistralai" in said.err
+    assert result.code == 2
+    assert "pip install langchain-mistralai" in result.err
 
 
 async def test_a_function_of_the_workspace_makes_the_chat_models_of_a_provider(
@@ -230,7 +230,7 @@ async def test_a_function_of_the_workspace_makes_the_chat_models_of_a_provider(
     outcome = await Contest(workspace, documents, None).run(THEME, learn=False)
 
     assert outcome.status == "completed"
-    assert asked(vendors) == {"odd-1-x"}
+    assert models_called(vendors) == {"odd-1-x"}
 
 
 async def test_a_failure_of_a_langchain_model_is_one_line_that_names_it_and_shows_no_key(
@@ -288,10 +288,10 @@ async def test_whether_again_is_worth_it_is_known_of_langchains_errors_and_of_ve
 ) -> None:
     endpoint = LangChainEndpoint("mine", lambda _, **__: Failing(responses=[], error=error), remedy="try later")
 
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError) as excinfo:
         await endpoint.complete("m", Request([Turn("user", "Why?")], max_output_tokens=9, response_format={}))
 
-    assert caught.value.transient is is_worth_again
+    assert excinfo.value.transient is is_worth_again
 
 
 @pytest.mark.parametrize("mark", ["sk-ant-api03-", "gsk_", "hf_", "xai-", "nvapi-", "pplx-", "fw_", "tgp_v1_", "AIza"])
@@ -299,10 +299,10 @@ async def test_no_error_of_a_langchain_model_repeats_a_key_that_its_package_read
     error = ValueError(f"Incorrect API key provided: {mark}Sy1234567890")
     endpoint = LangChainEndpoint("mine", lambda _, **__: Failing(responses=[], error=error), remedy="try later")
 
-    with pytest.raises(ModelError, match="Incorrect API key provided: …") as caught:
+    with pytest.raises(ModelError, match="Incorrect API key provided: …") as excinfo:
         await endpoint.complete("m", Request([Turn("user", "Why?")], max_output_tokens=9, response_format={}))
 
-    assert "1234567890" not in str(caught.value)
+    assert "1234567890" not in str(excinfo.value)
 
 
 async def test_no_error_of_a_langchain_model_repeats_the_key_that_the_env_file_has_for_its_provider(

@@ -25,12 +25,12 @@ def _by_team(outcome: RunOutcome) -> dict[str, Question]:
     return {question.team_id: question for question in outcome.questions}
 
 
-async def _asked(contest: Contest, **given: object) -> RunOutcome:
-    return await contest.run(THEME, thread_id="asked", max_rounds=1, learn=False, approve=["plan"], **given)
+async def _run_until_question(contest: Contest, **options: object) -> RunOutcome:
+    return await contest.run(THEME, thread_id="asked", max_rounds=1, learn=False, approve=["plan"], **options)
 
 
 async def test_three_teams_ask_at_once_and_are_approved_edited_and_rejected(contest: Contest, vendors: Vendors) -> None:
-    waiting = await _asked(contest)
+    waiting = await _run_until_question(contest)
 
     assert waiting.exit_code == 3
     assert not [call for call in vendors.calls if call.prompt != "supervisor/plan"]
@@ -61,7 +61,7 @@ def _plans(vendors: Vendors, model: str) -> list[str]:
 
 
 async def test_questions_may_be_answered_one_by_one(contest: Contest) -> None:
-    questions = _by_team(await _asked(contest))
+    questions = _by_team(await _run_until_question(contest))
 
     waiting = await contest.resume("asked", answers={questions["beta"].id: "approve"})
 
@@ -73,7 +73,7 @@ async def test_questions_may_be_answered_one_by_one(contest: Contest) -> None:
 
 
 async def test_an_answer_to_a_question_that_was_answered_is_refused_by_its_id(contest: Contest) -> None:
-    questions = _by_team(await _asked(contest))
+    questions = _by_team(await _run_until_question(contest))
     await contest.resume("asked", answers={questions["beta"].id: "approve"})
 
     with pytest.raises(InputError, match=f"{questions['beta'].id}.*not open"):
@@ -81,7 +81,7 @@ async def test_an_answer_to_a_question_that_was_answered_is_refused_by_its_id(co
 
 
 async def test_a_bare_approval_answers_all_open_questions(contest: Contest, vendors: Vendors) -> None:
-    await _asked(contest)
+    await _run_until_question(contest)
 
     outcome = await contest.resume("asked", "yes")
 
@@ -90,7 +90,7 @@ async def test_a_bare_approval_answers_all_open_questions(contest: Contest, vend
 
 
 async def test_a_bare_rejection_answers_all_open_questions(contest: Contest, vendors: Vendors) -> None:
-    await _asked(contest)
+    await _run_until_question(contest)
 
     outcome = await contest.resume("asked", {"approved": False})
 
@@ -99,7 +99,7 @@ async def test_a_bare_rejection_answers_all_open_questions(contest: Contest, ven
 
 
 async def test_a_list_of_decisions_answers_the_questions_in_turn(contest: Contest, vendors: Vendors) -> None:
-    waiting = await _asked(contest)
+    waiting = await _run_until_question(contest)
     first = {"type": "reject", "message": "look at the leases instead"}
 
     outcome = await contest.resume("asked", {"decisions": [first, {"type": "approve"}, {"type": "approve"}]})
@@ -110,7 +110,7 @@ async def test_a_list_of_decisions_answers_the_questions_in_turn(contest: Contes
 
 
 async def test_an_answer_that_does_not_fit_all_open_questions_is_refused_with_one_that_does(contest: Contest) -> None:
-    await _asked(contest)
+    await _run_until_question(contest)
     unfit: list[tuple[object, str]] = [
         (
             {"type": "edit", "args": {"plan_text": "Look."}},
@@ -121,10 +121,10 @@ async def test_an_answer_that_does_not_fit_all_open_questions_is_refused_with_on
         ("maybe", 'give "approve", {"type": "edit"'),
     ]
 
-    for answer, said in unfit:
-        with pytest.raises(InputError, match=said) as refused:
+    for answer, message in unfit:
+        with pytest.raises(InputError, match=message) as excinfo:
             await contest.resume("asked", answer)
-        assert "--" not in str(refused.value)
+        assert "--" not in str(excinfo.value)
 
     services = contest.services()
     assert len((await contend.status("asked", services=services)).questions) == 3
@@ -132,7 +132,7 @@ async def test_an_answer_that_does_not_fit_all_open_questions_is_refused_with_on
 
 
 async def test_answers_are_given_by_team_too(contest: Contest, vendors: Vendors) -> None:
-    await _asked(contest)
+    await _run_until_question(contest)
 
     outcome = await contest.resume("asked", "approve", answers={"beta": {"type": "reject", "reason": "too broad"}})
 
@@ -143,7 +143,7 @@ async def test_answers_are_given_by_team_too(contest: Contest, vendors: Vendors)
 async def test_of_two_clients_answering_at_once_one_wins_and_the_other_is_told(
     contest: Contest, vendors: Vendors
 ) -> None:
-    questions = _by_team(await _asked(contest))
+    questions = _by_team(await _run_until_question(contest))
     answers = {question.id: "approve" for question in questions.values()}
     vendors.latency = 0.05
 
@@ -160,7 +160,7 @@ async def test_of_two_clients_answering_at_once_one_wins_and_the_other_is_told(
 
 
 async def test_an_edit_that_is_no_plan_leaves_the_question_open_and_says_why(contest: Contest) -> None:
-    question = _by_team(await _asked(contest, teams=["alpha"]))["alpha"]
+    question = _by_team(await _run_until_question(contest, teams=["alpha"]))["alpha"]
 
     waiting = await contest.resume("asked", {"type": "edit", "args": {"search_queries": []}})
 
@@ -170,7 +170,7 @@ async def test_an_edit_that_is_no_plan_leaves_the_question_open_and_says_why(con
 
 
 async def test_a_run_that_waits_survives_its_process_and_says_so(contest: Contest) -> None:
-    await _asked(contest)
+    await _run_until_question(contest)
     services = contest.services()
 
     standing = await contend.status("asked", services=services)
@@ -286,7 +286,7 @@ async def test_the_payload_serves_both_front_ends(contest: Contest, snapshot: An
     from contend.contest.graph import build_contest_graph  # noqa: PLC0415 - slow to import
     from contend.stores.checkpoints import open_checkpointer  # noqa: PLC0415 - the same
 
-    await _asked(contest, teams=["alpha"])
+    await _run_until_question(contest, teams=["alpha"])
     services = contest.services()
     async with open_checkpointer(services.settings) as saver:
         graph = build_contest_graph(services).compile(checkpointer=saver)

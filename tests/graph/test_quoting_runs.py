@@ -14,7 +14,7 @@ from contend.services import Services
 from contend.settings import load_settings
 from contend.team.graph import build_team_graph
 from fakes.contests import Contest, write_workspace
-from fakes.quoted import write_documents
+from fakes.quote_questions import write_documents
 from fakes.terminal import Terminal
 from fakes.vendors import Vendors
 
@@ -49,18 +49,20 @@ async def test_a_run_without_a_language_model_quotes_and_scores_nothing(quoting:
 
 
 @pytest.mark.parametrize(
-    ("theme", "said"),
+    ("theme", "message"),
     [
         (QUESTION, "Note: quotes from your documents; no language model"),
         ("学生会員の月額はいくらですか？", "注記：お手元の文書からの引用です。言語モデルは使っていません"),
     ],
     ids=["en", "ja"],
 )
-async def test_the_report_says_that_it_quotes_and_how_to_set_a_model(quoting: Contest, theme: str, said: str) -> None:
+async def test_the_report_says_that_it_quotes_and_how_to_set_a_model(
+    quoting: Contest, theme: str, message: str
+) -> None:
     outcome = await quoting.run(theme)
 
     about = (outcome.markdown or "").partition("*Generated at")[2]
-    assert said in about
+    assert message in about
     assert "OPENAI_API_KEY" in about
     assert "Published unscored" not in about
     page = next(Path(file) for file in outcome.files if file.endswith(".html")).read_text("utf-8")
@@ -69,16 +71,16 @@ async def test_the_report_says_that_it_quotes_and_how_to_set_a_model(quoting: Co
 
 
 @pytest.mark.parametrize(
-    ("theme", "said"),
+    ("theme", "message"),
     [(UNANSWERED, "your documents don't answer this"), (JAPANESE, "お手元の文書はこの質問に答えていません")],
     ids=["en", "ja"],
 )
 async def test_a_question_that_the_documents_do_not_answer_ends_with_1_and_says_so(
-    quoting: Contest, theme: str, said: str
+    quoting: Contest, theme: str, message: str
 ) -> None:
     outcome = await quoting.run(theme)
 
-    assert (outcome.status, outcome.exit_code, outcome.message) == ("partial", 1, said)
+    assert (outcome.status, outcome.exit_code, outcome.message) == ("partial", 1, message)
 
 
 async def test_a_run_is_the_same_twice(quoting: Contest) -> None:
@@ -98,12 +100,12 @@ async def test_a_chat_without_documents_or_a_key_is_told_the_field_and_the_varia
     workspace: Path,
 ) -> None:
     services = Services(load_settings(workspace=workspace), served=True)
-    ended = await build_contest_graph(services).compile().ainvoke({"messages": [HumanMessage(QUESTION)]})
+    state = await build_contest_graph(services).compile().ainvoke({"messages": [HumanMessage(QUESTION)]})
     await services.aclose()
 
-    said = ended["messages"][-1].text
-    assert "give some as `documents`, or set OPENAI_API_KEY or OPENAI_BASE_URL" in said
-    assert "--" not in said
+    text = state["messages"][-1].text
+    assert "give some as `documents`, or set OPENAI_API_KEY or OPENAI_BASE_URL" in text
+    assert "--" not in text
 
 
 async def test_a_team_that_needs_a_language_model_is_refused_without_one(quoting: Contest) -> None:
@@ -137,9 +139,9 @@ async def test_team_and_research_opened_alone_quote_too(workspace: Path, documen
 
     for graph in (build_team_graph(services).compile(), build_research_graph(services).compile()):
         final = await graph.ainvoke({"theme": QUESTION}, context=context)
-        said = final["messages"][-1]
-        assert isinstance(said, AIMessage)
-        assert "> Key **deposit**: 50 euros" in str(said.text).replace("**Key**", "Key")
+        message = final["messages"][-1]
+        assert isinstance(message, AIMessage)
+        assert "> Key **deposit**: 50 euros" in str(message.text).replace("**Key**", "Key")
 
     await services.aclose()
 
@@ -162,16 +164,16 @@ def test_the_terminal_shows_the_quotes_and_how_to_set_a_model(
 ) -> None:
     terminal = Terminal(workspace, capsys.readouterr)
 
-    said = terminal("run", QUESTION, "--docs", documents, "--thread", "quoted")
+    result = terminal("run", QUESTION, "--docs", documents, "--thread", "quoted")
     dry = terminal("run", QUESTION, "--docs", documents, "--dry-run")
     refused = terminal("run", UNANSWERED, "--docs", documents, "--json")
 
-    assert (said.code, said.err) == (0, "")
-    assert "Completed: quotes from your documents; no language model" in said.out
-    assert "Key deposit: 50 euros, returned when you leave" in said.out
-    assert "Set OPENAI_API_KEY, or OPENAI_BASE_URL" in said.out
-    assert "contend leaderboard" not in said.out  # there is no score
-    assert "unscored" not in said.out
+    assert (result.code, result.err) == (0, "")
+    assert "Completed: quotes from your documents; no language model" in result.out
+    assert "Key deposit: 50 euros, returned when you leave" in result.out
+    assert "Set OPENAI_API_KEY, or OPENAI_BASE_URL" in result.out
+    assert "contend leaderboard" not in result.out  # there is no score
+    assert "unscored" not in result.out
     assert "nothing: no model calls" in dry.out
     assert (refused.code, json.loads(refused.out.splitlines()[-1])["message"]) == (
         1,
@@ -184,14 +186,14 @@ def test_a_text_is_not_scored_without_a_language_model(
 ) -> None:
     terminal = Terminal(workspace, capsys.readouterr)
 
-    said = terminal("evaluate", documents / "network.md", "--theme", QUESTION)
+    result = terminal("evaluate", documents / "network.md", "--theme", QUESTION)
 
-    assert (said.code, said.out) == (2, "")
-    assert "a language model gives the scores" in said.err
+    assert (result.code, result.out) == (2, "")
+    assert "a language model gives the scores" in result.err
 
 
 @pytest.mark.parametrize(
-    ("theme", "said"),
+    ("theme", "message"),
     [
         ("How much is the key deposit?", "planned 1 part of the question"),
         (QUESTION, "planned 2 parts of the question"),
@@ -200,6 +202,6 @@ def test_a_text_is_not_scored_without_a_language_model(
     ids=["one", "two", "ja"],
 )
 def test_a_person_is_told_of_one_part_as_of_one(
-    workspace: Path, documents: Path, capsys: pytest.CaptureFixture[str], theme: str, said: str
+    workspace: Path, documents: Path, capsys: pytest.CaptureFixture[str], theme: str, message: str
 ) -> None:
-    assert said in Terminal(workspace, capsys.readouterr)("run", theme, "--docs", documents).out
+    assert message in Terminal(workspace, capsys.readouterr)("run", theme, "--docs", documents).out

@@ -132,11 +132,11 @@ async def test_what_could_lose_checkpoints_stands_in_the_runs_head(contest: Cont
 
     outcome = await contest.run(THEME, max_rounds=1, learn=False)
 
-    started = next(event for event in contest.events if isinstance(event, RunStarted))
-    told = "\n".join(started.warnings)
-    assert "keeps nothing on disk: when it restarts, runs cannot be resumed (set appendonly yes)" in told
-    assert "may drop checkpoints when its memory is full (maxmemory-policy allkeys-lru; set noeviction)" in told
-    assert all(warning in (outcome.markdown or "") for warning in started.warnings)
+    start = next(event for event in contest.events if isinstance(event, RunStarted))
+    text = "\n".join(start.warnings)
+    assert "keeps nothing on disk: when it restarts, runs cannot be resumed (set appendonly yes)" in text
+    assert "may drop checkpoints when its memory is full (maxmemory-policy allkeys-lru; set noeviction)" in text
+    assert all(warning in (outcome.markdown or "") for warning in start.warnings)
 
 
 async def test_a_resume_of_an_unknown_thread_starts_nothing_on_redis(contest: Contest, redis: RedisServer) -> None:

@@ -61,8 +61,8 @@ def elsewhere(tmp_path: Path) -> Path:
     return tmp_path / "elsewhere"
 
 
-async def record(contest: Contest, file: Path, theme: str = THEME, **given: object) -> RunOutcome:
-    return await Replayed(contest, file).run(theme, min_rounds=2, **given)
+async def record(contest: Contest, file: Path, theme: str = THEME, **options: object) -> RunOutcome:
+    return await Replayed(contest, file).run(theme, min_rounds=2, **options)
 
 
 class Recording(NamedTuple):
@@ -223,10 +223,10 @@ async def test_a_run_that_plays_a_recording_does_not_go_on_with_a_model(
 
     with pytest.raises(InputError, match=r"plays replies recorded on .*: set CONTEND_REPLAY to that recording"):
         await live.resume("t-1", "approve")
-    ended = await replayed.resume("t-1", "approve")
+    state = await replayed.resume("t-1", "approve")
 
     assert waiting.questions
-    assert ended.status == "completed"
+    assert state.status == "completed"
     assert not vendors.calls
 
 
@@ -249,18 +249,18 @@ async def test_a_model_of_the_callers_is_refused_beside_a_recording(recording: R
 def test_the_terminal_says_of_a_replay_what_it_is(
     recording: Recording, elsewhere: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = ["run", THEME, "--docs", recording.contest.documents, "--source", "local", "--rounds", "2"]
-    given += ["--replay", recording.file]
-    told = f"model replies: recorded on {lines_of(recording.file)[-1]['recorded_at'][:10]} (model alpha, beta, gpt"
+    options = ["run", THEME, "--docs", recording.contest.documents, "--source", "local", "--rounds", "2"]
+    options += ["--replay", recording.file]
+    text = f"model replies: recorded on {lines_of(recording.file)[-1]['recorded_at'][:10]} (model alpha, beta, gpt"
     terminal = Terminal(elsewhere, capsys.readouterr)
 
-    dry = terminal(*given, "--dry-run")
-    said = terminal(*given, "--thread", "t-1")
+    dry = terminal(*options, "--dry-run")
+    result = terminal(*options, "--thread", "t-1")
     status = terminal("status", "t-1")
 
-    assert (dry.code, said.code, status.code) == (0, 0, 0), said.err
-    for shown in (dry.out, said.out, status.out):
-        assert told in " ".join(shown.split())
+    assert (dry.code, result.code, status.code) == (0, 0, 0), result.err
+    for shown in (dry.out, result.out, status.out):
+        assert text in " ".join(shown.split())
     assert "nothing: no model is asked" in dry.out
 
 

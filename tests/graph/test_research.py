@@ -25,14 +25,14 @@ def _never_accepts(vendors: Vendors, *queries: str, times: int | None = None) ->
     vendors.reply(json.dumps(verdict), prompt="reviewer/review", **({} if times is None else {"times": times}))
 
 
-@pytest.mark.parametrize(("given", "loops"), [({}, 2), ({"max_iterations": 1}, 1), ({"max_iterations": 3}, 3)])
+@pytest.mark.parametrize(("values", "loops"), [({}, 2), ({"max_iterations": 1}, 1), ({"max_iterations": 3}, 3)])
 async def test_a_report_that_is_never_accepted_is_handed_in_after_the_last_iteration(
-    contest: Contest, services: Services, vendors: Vendors, given: dict[str, int], loops: int
+    contest: Contest, services: Services, vendors: Vendors, values: dict[str, int], loops: int
 ) -> None:
     _never_accepts(vendors)
     graph = build_research_graph(services).compile(checkpointer=InMemorySaver())
 
-    ended = await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options(**given))
+    final = await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options(**values))
 
     state = (await graph.aget_state(CONFIG)).values
     assert vendors.prompts().count("writer/write") == loops
@@ -40,7 +40,7 @@ async def test_a_report_that_is_never_accepted_is_handed_in_after_the_last_itera
     assert vendors.prompts().count("reviewer/review") == loops - 1
     assert (state["iteration_count"], state["next_action"]) == (loops, "end")
     assert len(state["calls"]) == 2 * loops
-    assert ended["report"]["theme"] == THEME
+    assert final["report"]["theme"] == THEME
 
 
 async def test_a_teams_own_number_of_iterations_comes_before_the_runs(contest: Contest, vendors: Vendors) -> None:
@@ -143,11 +143,11 @@ async def test_a_research_begins_with_every_key_of_its_state(
 
     await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options(approve=["plan"]))
 
-    asked = await graph.aget_state(CONFIG, subgraphs=True)
-    begun = (asked.tasks[0].state or asked).values
+    snapshot = await graph.aget_state(CONFIG, subgraphs=True)
+    begun = (snapshot.tasks[0].state or snapshot).values
     assert begun["task_plan"]["theme"] == THEME
     assert begun["task_plan"]["source_priority"] == {"local": 1}
-    assert [said.content for said in begun["messages"]] == [THEME]
+    assert [message.content for message in begun["messages"]] == [THEME]
     expected = {
         "research_data": [],
         "current_draft": None,
@@ -166,10 +166,10 @@ async def test_the_state_keeps_results_by_their_titles_and_the_report_says_what_
 ) -> None:
     graph = build_research_graph(services).compile(checkpointer=InMemorySaver())
 
-    ended = await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options(max_iterations=1))
+    state = await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options(max_iterations=1))
 
     kept = [SearchResult.model_validate(each) for each in (await graph.aget_state(CONFIG)).values["research_data"]]
-    sources = ResearchReport.model_validate(ended["report"]).sources
+    sources = ResearchReport.model_validate(state["report"]).sources
     assert kept
     assert [(each.url, each.summary) for each in kept] == [(each.url, each.title) for each in sources]
     texts = "\n".join(path.read_text("utf-8") for path in contest.documents.iterdir())

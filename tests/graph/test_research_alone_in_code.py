@@ -20,8 +20,8 @@ async def test_a_research_is_one_team_in_one_round_without_an_editor(contest: Co
     assert outcome.report is not None
     assert outcome.summary is not None
     assert (outcome.summary.total_teams, [each.round_number for each in outcome.summary.team_results]) == (1, [1])
-    (started,) = [event for event in told if isinstance(event, RunStarted)]
-    assert (started.options["depth"], started.options["synthesis"]) == ("quick", False)
+    (start,) = [event for event in told if isinstance(event, RunStarted)]
+    assert (start.options["depth"], start.options["synthesis"]) == ("quick", False)
 
 
 async def test_a_research_of_another_depth_is_refused(contest: Contest, services: Services) -> None:

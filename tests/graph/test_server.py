@@ -14,7 +14,7 @@ from contend.services import Services
 from contend.settings import load_settings
 from contend.stores.leases import lease
 from fakes.contests import Contest
-from fakes.guide import defined
+from fakes.guide import definitions
 from fakes.servers import Server, changes
 from fakes.vendors import Vendors
 
@@ -43,8 +43,8 @@ def test_a_graphs_form_shows_the_options_that_it_uses_and_no_others(server: Serv
     of_rounds = {"depth", "teams", "min_rounds", "max_rounds", "target_score"}
     assert set(team) - set(research) == of_rounds
     assert {"instructions", "length", "documents", "sources", "model", "max_usd", "approve"} <= set(research)
-    same = [(shown, contest[name]) for form in (team, research) for name, shown in form.items() if name != "approve"]
-    assert all(shown == of_contest for shown, of_contest in same)
+    same = [(schema, contest[name]) for form in (team, research) for name, schema in form.items() if name != "approve"]
+    assert all(schema == of_contest for schema, of_contest in same)
     assert all(option["description"] for option in contest.values())
     assert (contest["depth"]["default"], contest["read_top"]["default"], contest["language"]["default"]) == (
         "standard",
@@ -57,15 +57,15 @@ def test_a_graphs_form_shows_the_options_that_it_uses_and_no_others(server: Serv
 
 def test_a_form_sent_back_with_the_defaults_that_it_shows_changes_nothing(server: Server) -> None:
     form = server.client.assistants.get_schemas(server.assistant("contend"))["context_schema"]["properties"]
-    given = {name: shown["default"] for name, shown in form.items() if shown.get("default") is not None}
-    contexts = ({"max_rounds": 1, "learn": False}, {**given, "max_rounds": 1, "learn": False})
+    values = {name: schema["default"] for name, schema in form.items() if schema.get("default") is not None}
+    contexts = ({"max_rounds": 1, "learn": False}, {**values, "max_rounds": 1, "learn": False})
     threads = [server.thread() for _ in contexts]
 
     for thread, context in zip(threads, contexts, strict=True):
         assert server.run("contend", {"theme": THEME}, thread_id=thread, context=context)["status"] == "completed"
 
     left_out, sent_back = (server.client.threads.get_state(thread)["values"]["options"] for thread in threads)
-    assert {"depth", "dataset", "language"} <= set(given)
+    assert {"depth", "dataset", "language"} <= set(values)
     assert sent_back == left_out
 
 
@@ -85,20 +85,20 @@ def test_a_contest_is_drawn_with_its_teams_and_their_research(server: Server) ->
 
 
 @pytest.mark.parametrize(
-    "given", [{"theme": THEME}, {"messages": [{"role": "user", "content": THEME}]}], ids=["theme", "messages"]
+    "values", [{"theme": THEME}, {"messages": [{"role": "user", "content": THEME}]}], ids=["theme", "messages"]
 )
 def test_a_run_ends_with_a_report_a_message_and_a_status(
-    server: Server, endpoint: Vendors, given: dict[str, Any]
+    server: Server, endpoint: Vendors, values: dict[str, Any]
 ) -> None:
-    ended = server.run("contend", given)
+    state = server.run("contend", values)
 
-    assert ended["status"] == "completed"
-    assert ended["report"]["theme"] == THEME
-    assert ended["report"]["sources"]
-    assert [(said["type"], said["content"][:10]) for said in ended["messages"]][:-1] == [("human", THEME[:10])]
-    assert ended["messages"][-1]["type"] == "ai"
-    assert ended["messages"][-1]["content"].startswith(f"# {THEME}")
-    assert "## About this run" in ended["messages"][-1]["content"]
+    assert state["status"] == "completed"
+    assert state["report"]["theme"] == THEME
+    assert state["report"]["sources"]
+    assert [(message["type"], message["content"][:10]) for message in state["messages"]][:-1] == [("human", THEME[:10])]
+    assert state["messages"][-1]["type"] == "ai"
+    assert state["messages"][-1]["content"].startswith(f"# {THEME}")
+    assert "## About this run" in state["messages"][-1]["content"]
     assert endpoint.calls
 
 
@@ -106,27 +106,27 @@ def test_a_run_without_a_thread_leaves_no_lease_and_no_defect_in_the_servers_log
     server.run("contend", {"theme": THEME})
     server.run("contend", {"theme": THEME})
 
-    assert "Background worker failed" not in server.said
+    assert "Background worker failed" not in server.log_text
     assert [*(server.workspace / "leases").iterdir()] == []
 
 
 def test_an_empty_theme_ends_the_run_with_its_line(server: Server) -> None:
-    ended = server.run("contend", {"theme": " "})
+    state = server.run("contend", {"theme": " "})
 
-    assert ended["status"] == "failed"
-    assert ended["message"].startswith("theme is empty: give the question")
-    assert ended["messages"][-1]["content"] == ended["message"]
+    assert state["status"] == "failed"
+    assert state["message"].startswith("theme is empty: give the question")
+    assert state["messages"][-1]["content"] == state["message"]
 
 
 def test_a_team_that_fails_is_named_in_the_answer(server: Server, endpoint: Vendors) -> None:
     endpoint.fail(model="beta", status=401)
 
-    ended = server.run("contend", {"theme": THEME}, context={"teams": ["alpha", "beta"], "max_rounds": 1})
+    state = server.run("contend", {"theme": THEME}, context={"teams": ["alpha", "beta"], "max_rounds": 1})
 
-    assert ended["status"] == "partial"
-    assert ended["message"].startswith("team beta failed: model 'beta' at http://127.0.0.1")
-    assert "set OPENAI_API_KEY" in ended["message"]
-    assert ended["message"] in ended["messages"][-1]["content"]
+    assert state["status"] == "partial"
+    assert state["message"].startswith("team beta failed: model 'beta' at http://127.0.0.1")
+    assert "set OPENAI_API_KEY" in state["message"]
+    assert state["message"] in state["messages"][-1]["content"]
 
 
 def test_a_run_cancelled_midway_goes_on_with_the_options_it_began_with(server: Server, endpoint: Vendors) -> None:
@@ -141,13 +141,13 @@ def test_a_run_cancelled_midway_goes_on_with_the_options_it_began_with(server: S
     server.client.runs.cancel(thread, run["run_id"], wait=True)
     endpoint.heal()
 
-    ended = server.run("contend", None, thread_id=thread)
+    final = server.run("contend", None, thread_id=thread)
 
     state = server.client.threads.get_state(thread)["values"]
-    assert ended["status"] == "completed"
+    assert final["status"] == "completed"
     assert {name: state["options"][name] for name in begun} == begun
-    assert [team["team_id"] for team in ended["summary"]["team_statuses"]] == ["alpha"]
-    assert [finished["round_number"] for finished in state["outcomes"][0]["rounds"]] == [1, 2]
+    assert [team["team_id"] for team in final["summary"]["team_statuses"]] == ["alpha"]
+    assert [each["round_number"] for each in state["outcomes"][0]["rounds"]] == [1, 2]
     assert not (server.workspace / "playbooks" / "kept.json").exists()
     after = endpoint.calls[len(before) :]
     made, resumed = ([call.prompt for call in calls if call.prompt != "evaluator/metric"] for calls in (before, after))
@@ -192,29 +192,29 @@ async def test_a_thread_that_another_process_works_on_is_not_touched(server: Ser
 
 
 def test_research_alone_ends_with_a_cited_report(server: Server) -> None:
-    ended = server.run("research", {"theme": THEME})
+    state = server.run("research", {"theme": THEME})
 
-    assert ended["report"]["sources"]
-    assert ended["messages"][-1]["content"].startswith(f"# {THEME}")
+    assert state["report"]["sources"]
+    assert state["messages"][-1]["content"].startswith(f"# {THEME}")
 
 
 def test_a_team_alone_plays_its_rounds(server: Server) -> None:
-    ended = server.run("team", {"messages": [{"role": "user", "content": THEME}]}, context={"max_rounds": 1})
+    state = server.run("team", {"messages": [{"role": "user", "content": THEME}]}, context={"max_rounds": 1})
 
-    assert [finished["round_number"] for finished in ended["rounds"]] == [1]
+    assert [each["round_number"] for each in state["rounds"]] == [1]
 
 
 def test_learning_alone_ends_with_a_playbook_version(server: Server) -> None:
-    ended = server.run("learn", {"dataset": "alone", "theme": THEME})
+    state = server.run("learn", {"dataset": "alone", "theme": THEME})
 
-    assert ended["result"]["dataset"] == "alone"
+    assert state["result"]["dataset"] == "alone"
 
 
 @pytest.mark.parametrize("graph", ["contend", "research", "team"])
 def test_bad_input_is_answered_with_its_line(server: Server, graph: str) -> None:
-    ended = server.run(graph, {"theme": " "})
+    state = server.run(graph, {"theme": " "})
 
-    assert [(said["type"], said["content"][:14]) for said in ended["messages"]] == [("ai", "theme is empty")]
+    assert [(message["type"], message["content"][:14]) for message in state["messages"]] == [("ai", "theme is empty")]
 
 
 @pytest.mark.parametrize("graph", ["contend", "research", "team"])
@@ -222,15 +222,15 @@ def test_after_a_report_a_question_that_fails_is_answered_with_why(
     server: Server, endpoint: Vendors, graph: str
 ) -> None:
     of_all: dict[str, Any] = {"teams": ["beta"], "model": "beta", "max_rounds": 1, "learn": False}
-    shown = server.client.assistants.get_schemas(server.assistant(graph))["context_schema"]["properties"]
-    thread, options = server.thread(), {name: value for name, value in of_all.items() if name in shown}
+    schema = server.client.assistants.get_schemas(server.assistant(graph))["context_schema"]["properties"]
+    thread, options = server.thread(), {name: value for name, value in of_all.items() if name in schema}
     server.run(graph, {"theme": THEME}, thread_id=thread, context=options)
     endpoint.fail(prompt="writer/write", status=401)
 
-    ended = server.run(graph, {"theme": OTHER}, thread_id=thread, context=options)
+    state = server.run(graph, {"theme": OTHER}, thread_id=thread, context=options)
 
-    asked, answer, again, why = ended["messages"]
-    assert (asked["content"], again["content"]) == (THEME, OTHER)
+    question, answer, again, why = state["messages"]
+    assert (question["content"], again["content"]) == (THEME, OTHER)
     assert answer["content"].startswith(f"# {THEME}")
     assert re.search(r"model 'beta' at http://127\.0\.0\.1.* set OPENAI_API_KEY", why["content"])
 
@@ -239,34 +239,34 @@ def test_a_rejected_report_is_answered_with_the_reason(server: Server) -> None:
     thread = server.thread()
     server.run("contend", {"theme": THEME}, thread_id=thread, context={"approve": ["report"], "learn": False})
 
-    ended = server.run("contend", None, thread_id=thread, command={"resume": {"type": "reject", "reason": "too thin"}})
+    state = server.run("contend", None, thread_id=thread, command={"resume": {"type": "reject", "reason": "too thin"}})
 
-    assert [said["type"] for said in ended["messages"]] == ["human", "ai"]
-    assert ended["messages"][-1]["content"] == "a person rejected the report: too thin"
+    assert [message["type"] for message in state["messages"]] == ["human", "ai"]
+    assert state["messages"][-1]["content"] == "a person rejected the report: too thin"
 
 
 def test_plans_of_two_teams_are_approved_and_edited_through_the_sdk(server: Server, endpoint: Vendors) -> None:
     thread = server.thread()
     options = {"teams": ["alpha", "beta"], "approve": ["plan"], "max_rounds": 1, "learn": False, "model": "m"}
     server.run("contend", {"theme": THEME}, thread_id=thread, context=options)
-    asked = server.asked(thread)
-    assert set(asked) == {"alpha", "beta"}
+    open_questions = server.open_questions(thread)
+    assert set(open_questions) == {"alpha", "beta"}
     points = ["Which calls are repeated after a kill?"]
     edited = {"name": "approve_plan", "args": {"investigation_points": points}}
 
-    ended = server.run(
+    state = server.run(
         "contend",
         None,
         thread_id=thread,
         command={
             "resume": {
-                asked["alpha"]: {"decisions": [{"type": "approve"}]},
-                asked["beta"]: {"decisions": [{"type": "edit", "edited_action": edited}]},
+                open_questions["alpha"]: {"decisions": [{"type": "approve"}]},
+                open_questions["beta"]: {"decisions": [{"type": "edit", "edited_action": edited}]},
             }
         },
     )
 
-    assert ended["status"] == "completed"
+    assert state["status"] == "completed"
     drafts = [call.user for call in endpoint.calls if call.model == "beta" and call.prompt == "writer/write"]
     assert drafts
     assert all(points[0] in draft for draft in drafts)
@@ -280,26 +280,26 @@ def test_an_approval_without_an_id_as_chat_front_ends_send_it_goes_to_all_plans(
     thread = server.thread()
     server.run("contend", {"theme": THEME}, thread_id=thread, context=TWO_PLANS)
 
-    ended = server.run("contend", None, thread_id=thread, command={"resume": answer})
+    state = server.run("contend", None, thread_id=thread, command={"resume": answer})
 
-    assert (ended["status"], ended["message"]) == ("completed", "all teams delivered")
+    assert (state["status"], state["message"]) == ("completed", "all teams delivered")
 
 
-@pytest.mark.parametrize("named", [False, True], ids=["without an id", "by the question's id"])
+@pytest.mark.parametrize("by_id", [False, True], ids=["without an id", "by the question's id"])
 def test_plans_that_wait_together_are_asked_as_one_question_and_answered_once_in_its_order(
-    server: Server, endpoint: Vendors, named: bool
+    server: Server, endpoint: Vendors, by_id: bool
 ) -> None:
     thread = server.thread()
-    told = [*server.client.runs.stream(thread, "contend", input={"theme": THEME}, context=TWO_PLANS)]
-    asked = [part.data["__interrupt__"] for part in told if "__interrupt__" in part.data]
+    parts = [*server.client.runs.stream(thread, "contend", input={"theme": THEME}, context=TWO_PLANS)]
+    asked = [part.data["__interrupt__"] for part in parts if "__interrupt__" in part.data]
 
     state, known = server.client.threads.get_state(thread), server.client.threads.get(thread)
 
     ((question,),) = asked
     of_tasks = [each for task in state["tasks"] for each in task["interrupts"]]
     of_thread = [each for task in known["interrupts"].values() for each in task]
-    for shown in (state["interrupts"], of_tasks, of_thread):
-        assert [(each["id"], each["value"]) for each in shown] == [(question["id"], question["value"])]
+    for interrupts in (state["interrupts"], of_tasks, of_thread):
+        assert [(each["id"], each["value"]) for each in interrupts] == [(question["id"], question["value"])]
     requests = question["value"]["action_requests"]
     assert {request["team_id"] for request in requests} == {"alpha", "beta"}
     assert all(request["args"]["search_queries"] and "Plan of team" in request["description"] for request in requests)
@@ -308,7 +308,7 @@ def test_plans_that_wait_together_are_asked_as_one_question_and_answered_once_in
     edited = {"name": "approve_plan", "args": {"investigation_points": ["Which calls are repeated after a kill?"]}}
     each = {"alpha": {"type": "approve"}, "beta": {"type": "edit", "edited_action": edited}}
     answer = {"decisions": [each[request["team_id"]] for request in requests]}
-    resume = {question["id"]: answer} if named else answer
+    resume = {question["id"]: answer} if by_id else answer
     assert server.run("contend", None, thread_id=thread, command={"resume": resume})["status"] == "completed"
     drafts = [call.user for call in endpoint.calls if call.prompt == "writer/write"]
     assert len([draft for draft in drafts if "repeated after a kill" in draft]) == len(drafts) // 2 > 0
@@ -325,15 +325,17 @@ def test_a_reason_without_an_id_while_two_plans_wait_is_refused_in_a_front_ends_
     thread = server.thread()
     server.run("contend", {"theme": THEME}, thread_id=thread, context=TWO_PLANS)
 
-    with pytest.raises(Exception, match="SeveralQuestions: 2 questions are open, and an edit or a reason fits") as told:
+    with pytest.raises(
+        Exception, match="SeveralQuestions: 2 questions are open, and an edit or a reason fits"
+    ) as excinfo:
         server.run("contend", None, thread_id=thread, command={"resume": answer})
 
-    assert "--answer" not in str(told.value)
-    assert set(server.asked(thread)) == {"alpha", "beta"}
+    assert "--answer" not in str(excinfo.value)
+    assert set(server.open_questions(thread)) == {"alpha", "beta"}
     assert asyncio.run(_on_record(server, thread))[0] == "interrupted"
-    named = {"alpha": "approve", "beta": answer}
-    ended = server.run("contend", None, thread_id=thread, command={"resume": named})
-    assert ended["status"] == "completed"
+    decisions = {"alpha": "approve", "beta": answer}
+    state = server.run("contend", None, thread_id=thread, command={"resume": decisions})
+    assert state["status"] == "completed"
 
 
 @pytest.mark.parametrize("graph", ["contend", "team", "research"])
@@ -363,13 +365,13 @@ def test_learning_alone_takes_no_options_and_says_so(server: Server) -> None:
 
 
 def test_what_the_server_itself_puts_into_a_runs_config_is_no_option(server: Server) -> None:
-    given = {"configurable": {"thread_id": server.thread(), "user_id": "u", "__own": 1, "teams": ["plain"]}}
+    values = {"configurable": {"thread_id": server.thread(), "user_id": "u", "__own": 1, "teams": ["plain"]}}
 
-    assert server.run("contend", {"theme": THEME}, config=given)["status"] == "completed"
+    assert server.run("contend", {"theme": THEME}, config=values)["status"] == "completed"
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("values", "message"),
     [
         (
             {"rounds": [{"team_id": "a", "round_number": 0}]},
@@ -382,21 +384,21 @@ def test_what_the_server_itself_puts_into_a_runs_config_is_no_option(server: Ser
     ],
 )
 def test_bad_input_to_learning_is_refused_with_field_and_value(
-    server: Server, given: dict[str, Any], said: str
+    server: Server, values: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(Exception, match=f"InputError: {said}") as refused:
-        server.run("learn", {"theme": THEME, **given})
+    with pytest.raises(Exception, match=f"InputError: {message}") as excinfo:
+        server.run("learn", {"theme": THEME, **values})
 
-    assert "\n" not in str(refused.value)
+    assert "\n" not in str(excinfo.value)
 
 
 @pytest.mark.parametrize("theme", [5, ["a"], {"lc": 1}, True])
 def test_a_theme_that_is_no_text_is_refused_with_its_value(server: Server, theme: object) -> None:
-    said = f"theme = {theme!r} is no text: give the question in quotes"
+    text = f"theme = {theme!r} is no text: give the question in quotes"
 
     for graph in ("contend", "team", "research"):
-        ended = server.run(graph, {"theme": theme})
-        assert ended["messages"][-1]["content"] == said
+        state = server.run(graph, {"theme": theme})
+        assert state["messages"][-1]["content"] == text
 
 
 def test_an_option_out_of_range_is_refused_with_its_name(server: Server) -> None:
@@ -467,14 +469,14 @@ async def test_a_run_that_began_with_another_config_is_refused_with_the_differen
 ) -> None:
     contest = Contest(server.workspace, shared_documents, endpoint.base_url)
     team = server.workspace / "config" / "teams" / "alpha.toml"
-    kept = team.read_text("utf-8")
-    team.write_text(f"{kept}# of another time\n", "utf-8")
+    content = team.read_text("utf-8")
+    team.write_text(f"{content}# of another time\n", "utf-8")
     thread = server.thread()
     await contest.run(THEME, thread_id=thread, teams=["alpha"], approve=["plan"], max_rounds=1, learn=False)
-    team.write_text(kept, "utf-8")
+    team.write_text(content, "utf-8")
 
-    said = f"RunChanged: .*: config/teams/alpha.toml; .* `contend resume {thread} --force`"
-    with pytest.raises(Exception, match=said):
+    text = f"RunChanged: .*: config/teams/alpha.toml; .* `contend resume {thread} --force`"
+    with pytest.raises(Exception, match=text):
         await asyncio.to_thread(server.run, "contend", None, thread_id=thread, command={"resume": "approve"})
 
     assert [call.prompt for call in endpoint.calls] == ["supervisor/plan"]
@@ -482,12 +484,12 @@ async def test_a_run_that_began_with_another_config_is_refused_with_the_differen
 
 
 async def test_the_guides_programs_for_the_sdk_get_a_report_and_approve_what_waits(bare: Server) -> None:
-    ask = defined("agent-server-and-code.md", "ask")["ask"]
-    approve_all = defined("agent-server-and-code.md", "approve_all")["approve_all"]
+    ask = definitions("agent-server-and-code.md", "ask")["ask"]
+    approve_all = definitions("agent-server-and-code.md", "approve_all")["approve_all"]
     context = {"documents": ["docs"], "sources": ["local"], "max_rounds": 1, "approve": ["plan"]}
     thread = await asyncio.to_thread(bare.thread)
     await asyncio.to_thread(bare.run, "contend", {"theme": THEME}, thread_id=thread, context=context)
-    assert len(bare.asked(thread)) > 1
+    assert len(bare.open_questions(thread)) > 1
 
     assert callable(ask)
     assert callable(approve_all)
@@ -498,17 +500,17 @@ async def test_the_guides_programs_for_the_sdk_get_a_report_and_approve_what_wai
 
 
 def test_all_four_graphs_run_in_a_fresh_clone_by_bare_langgraph_dev_and_leave_it_clean(bare: Server) -> None:
-    given: dict[str, Any] = {"theme": THEME}
+    values: dict[str, Any] = {"theme": THEME}
     context = {"documents": ["docs"], "sources": ["local"]}
 
-    contest = bare.run("contend", given, thread_id=bare.thread(), context=context)
-    team = bare.run("team", given, thread_id=bare.thread(), context=context)
-    research = bare.run("research", given, thread_id=bare.thread(), context=context)
-    learned = bare.run("learn", {**given, "dataset": "alone"}, thread_id=bare.thread())
+    contest = bare.run("contend", values, thread_id=bare.thread(), context=context)
+    team = bare.run("team", values, thread_id=bare.thread(), context=context)
+    research = bare.run("research", values, thread_id=bare.thread(), context=context)
+    state = bare.run("learn", {**values, "dataset": "alone"}, thread_id=bare.thread())
 
     assert contest["report"]["sources"]
     assert Path(contest["files"][0]).is_relative_to(bare.workspace)
     assert team["rounds"]
     assert research["report"]["sources"]
-    assert learned["result"]["dataset"] == "alone"
+    assert state["result"]["dataset"] == "alone"
     assert not changes(bare.workspace)

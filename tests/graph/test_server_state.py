@@ -61,9 +61,9 @@ def test_a_page_of_another_site_is_refused_by_bare_langgraph_dev_too(server: Ser
 
 
 def test_a_front_ends_own_keys_are_passed_over(server: Server) -> None:
-    ended = server.run("contend", {"theme": THEME, "context": {"artifact": 1}, "ui": []}, context=LOCAL)
+    state = server.run("contend", {"theme": THEME, "context": {"artifact": 1}, "ui": []}, context=LOCAL)
 
-    assert ended["status"] == "completed"
+    assert state["status"] == "completed"
 
 
 @pytest.mark.parametrize(
@@ -106,12 +106,12 @@ def test_a_thread_is_not_made_with_a_state_of_its_own(server: Server) -> None:
 
 def test_lessons_are_learned_once_a_run_and_again_in_the_next_one_on_a_thread(server: Server) -> None:
     thread = server.thread()
-    played = {"team_id": "a", "round_number": 1, "score": 0.5, "queries": ["resume after a crash"]}
-    given = {"dataset": "twice", "theme": THEME, "rounds": [played]}
+    finished_round = {"team_id": "a", "round_number": 1, "score": 0.5, "queries": ["resume after a crash"]}
+    values = {"dataset": "twice", "theme": THEME, "rounds": [finished_round]}
 
     ids = []
     for _ in range(2):
-        server.run("learn", given, thread_id=thread)
+        server.run("learn", values, thread_id=thread)
         ids.append(server.client.threads.get_state(thread)["values"]["execution_id"])
 
     assert len(set(ids)) == 2
@@ -119,8 +119,8 @@ def test_lessons_are_learned_once_a_run_and_again_in_the_next_one_on_a_thread(se
 
 def test_nothing_is_learned_again_of_what_the_run_before_on_the_thread_was_given(server: Server) -> None:
     thread = server.thread()
-    played = {"team_id": "a", "round_number": 1, "score": 0.5, "queries": ["resume after a crash"]}
-    server.run("learn", {"dataset": "first", "theme": THEME, "rounds": [played]}, thread_id=thread)
+    finished_round = {"team_id": "a", "round_number": 1, "score": 0.5, "queries": ["resume after a crash"]}
+    server.run("learn", {"dataset": "first", "theme": THEME, "rounds": [finished_round]}, thread_id=thread)
 
     server.run("learn", {"dataset": "second"}, thread_id=thread)
 
@@ -135,10 +135,10 @@ async def test_a_thread_id_that_leads_elsewhere_is_refused_in_a_graph_of_ones_ow
     contest = Contest(workspace, documents, None)
     graph = build_contest_graph(contest.services()).compile()
 
-    ended = await graph.ainvoke({"theme": THEME}, {"configurable": {"thread_id": thread}}, context=contest.options())
+    state = await graph.ainvoke({"theme": THEME}, {"configurable": {"thread_id": thread}}, context=contest.options())
 
-    assert ended["status"] == "failed"
-    assert ended["message"].startswith(f"thread {thread!r}: use 1 to 64 letters, digits, '_' or '-'")
+    assert state["status"] == "failed"
+    assert state["message"].startswith(f"thread {thread!r}: use 1 to 64 letters, digits, '_' or '-'")
     assert not [*workspace.parent.rglob("report.md")]
 
 

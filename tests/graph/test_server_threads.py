@@ -32,21 +32,21 @@ def server(request: pytest.FixtureRequest) -> Server:
     return of_store
 
 
-def hung_run(server: Server, endpoint: Vendors, thread: str, **given: object) -> str:
+def hung_run(server: Server, endpoint: Vendors, thread: str, **options: object) -> str:
     """A run whose writer waits for its endpoint; the run's id."""
     endpoint.hung.clear()
     endpoint.hang(prompt="writer/write")
-    asked: dict[str, Any] = {"input": {"theme": THEME}, "context": OPTIONS, **given}
-    run = server.client.runs.create(thread, "contend", **asked)
+    request: dict[str, Any] = {"input": {"theme": THEME}, "context": OPTIONS, **options}
+    run = server.client.runs.create(thread, "contend", **request)
     while not endpoint.hung:
         time.sleep(0.02)
     return str(run["run_id"])
 
 
 def joined(server: Server, thread: str, run: Mapping[str, Any]) -> dict[str, Any]:
-    ended = server.client.runs.join(thread, run["run_id"])
-    assert isinstance(ended, dict)
-    return ended
+    state = server.client.runs.join(thread, run["run_id"])
+    assert isinstance(state, dict)
+    return state
 
 
 def runs_in_history(server: Server, thread: str) -> set[str]:
@@ -72,9 +72,9 @@ def test_a_run_that_takes_the_place_of_another_ends_and_is_all_that_the_thread_h
         thread, "contend", input={"theme": OTHER}, context=OPTIONS, multitask_strategy=strategy
     )
     endpoint.heal()
-    ended = joined(server, thread, second)
+    state = joined(server, thread, second)
 
-    assert ended["report"]["theme"] == OTHER
+    assert state["report"]["theme"] == OTHER
     assert runs_in_history(server, thread) == {second["run_id"]}
     assert server.client.threads.get(thread)["status"] == "idle"
 
@@ -113,8 +113,8 @@ def test_a_run_that_is_rolled_back_leaves_the_thread_at_its_last_report(
     while (row := asyncio.run(on_record(server, thread))).status != "failed":
         time.sleep(0.02)
     assert (row.theme, row.status, row.message.partition(" by ")[0]) == (THEME, "failed", "rolled back")
-    ended = server.run("contend", {"theme": THEME}, thread_id=thread, context=OPTIONS)
-    assert ended["report"]["theme"] == THEME
+    final = server.run("contend", {"theme": THEME}, thread_id=thread, context=OPTIONS)
+    assert final["report"]["theme"] == THEME
     assert server.client.threads.get(thread)["status"] == "idle"
 
 
@@ -123,16 +123,16 @@ def test_after_the_rollback_of_an_answered_run_the_question_is_open_and_another_
 ) -> None:
     thread = server.thread()
     server.run("contend", {"theme": THEME}, thread_id=thread, context={**OPTIONS, "approve": ["plan"]})
-    asked = server.asked(thread)
-    command = {"resume": {asked["alpha"]: APPROVED}}
+    open_questions = server.open_questions(thread)
+    command = {"resume": {open_questions["alpha"]: APPROVED}}
     run = hung_run(server, endpoint, thread, input=None, context=None, command=command)
 
     server.client.runs.cancel(thread, run, action="rollback", wait=True)
     endpoint.heal()
 
-    assert server.asked(thread) == asked
-    ended = server.run("contend", None, thread_id=thread, command={"resume": {asked["alpha"]: EDITED}})
-    assert ended["status"] == "completed"
+    assert server.open_questions(thread) == open_questions
+    state = server.run("contend", None, thread_id=thread, command={"resume": {open_questions["alpha"]: EDITED}})
+    assert state["status"] == "completed"
     drafts = [call.user for call in endpoint.calls if call.prompt == "writer/write"]
     assert drafts
     assert all(POINTS[0] in draft for draft in drafts)
@@ -146,8 +146,8 @@ def test_a_copied_thread_goes_on_by_itself(server: Server) -> None:
     copied = server.client.http.post(f"/threads/{thread}/copy", json=None)["thread_id"]
 
     assert server.client.threads.get_state(copied)["values"] == before["values"]
-    ended = server.run("contend", {"theme": OTHER}, thread_id=copied, context=OPTIONS)
-    assert ended["report"]["theme"] == OTHER
+    state = server.run("contend", {"theme": OTHER}, thread_id=copied, context=OPTIONS)
+    assert state["report"]["theme"] == OTHER
     assert server.client.threads.get_state(thread)["values"] == before["values"]
 
 
@@ -160,8 +160,8 @@ def test_an_open_run_goes_on_in_the_original_and_not_in_a_copy_of_its_thread(ser
         server.run("contend", None, thread_id=copied, command={"resume": APPROVED})
 
     assert server.run("contend", None, thread_id=thread, command={"resume": APPROVED})["status"] == "completed"
-    ended = server.run("contend", {"theme": OTHER}, thread_id=copied, context=OPTIONS)
-    assert ended["report"]["theme"] == OTHER
+    state = server.run("contend", {"theme": OTHER}, thread_id=copied, context=OPTIONS)
+    assert state["report"]["theme"] == OTHER
 
 
 @pytest.mark.parametrize("graph", ["contend", "research"])
@@ -169,9 +169,9 @@ def test_a_chat_keeps_the_checkpoints_of_its_latest_run_only(server: Server, gra
     thread = server.thread()
     counts = []
     for question in (OTHER, THEME, OTHER):
-        said = {"messages": [{"role": "user", "content": question}]}
+        request = {"messages": [{"role": "user", "content": question}]}
         # A research by itself has no teams, and refuses their options.
-        server.run(graph, said, thread_id=thread, context=OPTIONS if graph == "contend" else {"max_iterations": 1})
+        server.run(graph, request, thread_id=thread, context=OPTIONS if graph == "contend" else {"max_iterations": 1})
         counts.append(len(server.client.threads.get_history(thread, limit=1000)))
 
     (latest, *_) = server.client.runs.list(thread)

@@ -81,11 +81,11 @@ async def test_a_part_alone_spends_no_minutes_while_it_waits(
     await graph.ainvoke({"theme": THEME}, CONFIG, context=options)
     now.seconds += 1000
 
-    ended = await graph.ainvoke(Command(resume="approve"), CONFIG)
+    state = await graph.ainvoke(Command(resume="approve"), CONFIG)
 
-    assert ended["messages"][-1].content.startswith(f"# {THEME}")
-    assert "max_minutes" not in ended["messages"][-1].content
-    assert [finished["round_number"] for finished in ended.get("rounds", [])] in ([1, 2], [])
+    assert state["messages"][-1].content.startswith(f"# {THEME}")
+    assert "max_minutes" not in state["messages"][-1].content
+    assert [each["round_number"] for each in state.get("rounds", [])] in ([1, 2], [])
 
 
 async def test_a_report_approved_after_a_while_leaves_minutes_to_learn(
@@ -97,9 +97,9 @@ async def test_a_report_approved_after_a_while_leaves_minutes_to_learn(
     await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options(approve=["report"], max_minutes=1))
     now.seconds += 1000
 
-    ended = await graph.ainvoke(Command(resume="approve"), CONFIG)
+    state = await graph.ainvoke(Command(resume="approve"), CONFIG)
 
-    assert ended["status"] == "completed"
+    assert state["status"] == "completed"
     assert "reflector/reflect" in vendors.prompts()
 
 
@@ -117,8 +117,8 @@ async def test_a_part_alone_leaves_nothing_in_memory(
 
     rounds = [{"team_id": "alpha", "round_number": 1, "score": 0.5, "feedback": "Name the calls."}]
     options = None if build is _learn else contest.options(max_rounds=1)
-    asked = {"theme": THEME, **({"rounds": rounds} if build is _learn else {})}
-    await build(services).compile().ainvoke(asked, context=options)
+    request = {"theme": THEME, **({"rounds": rounds} if build is _learn else {})}
+    await build(services).compile().ainvoke(request, context=options)
 
     assert vendors.calls
     assert services.runs == {}

@@ -82,7 +82,7 @@ def test_human_intervention_is_a_persons_word_on_the_plan() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "shown"),
+    ("status", "text"),
     [
         ("running", "processing"),
         ("partial", "completed"),
@@ -91,8 +91,8 @@ def test_human_intervention_is_a_persons_word_on_the_plan() -> None:
         ("interrupted", "interrupted"),
     ],
 )
-def test_a_runs_status_is_shown_in_the_words_of_the_api(status: RunStatus, shown: str) -> None:
-    assert RESEARCH_STATUS[status] == shown
+def test_a_runs_status_is_shown_in_the_words_of_the_api(status: RunStatus, text: str) -> None:
+    assert RESEARCH_STATUS[status] == text
 
 
 def test_times_are_rounded_down_and_addresses_counted_once() -> None:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from contend.errors import InputError, SourceError
 from contend.models.research import SearchResult
 from contend.sources.arxiv import ArxivSource, as_search_query, with_readable_dates
-from fakes.replay import Answer, Asked, Recording, Replay, arxiv_recordings
+from fakes.replay import Answer, HttpRequest, Recording, Replay, arxiv_recordings
 
 ENTRY = """<entry>
   <id>http://arxiv.org/abs/{number}v1</id>
@@ -58,27 +58,27 @@ def source(server: Replay, *, deadline: float = 60.0, interval: float = 0.0) -> 
     return ArxivSource(server.url, deadline_seconds=deadline, interval_seconds=interval)
 
 
-def first(*answers: Answer) -> Callable[[Asked], Answer]:
+def first(*answers: Answer) -> Callable[[HttpRequest], Answer]:
     """These answers once each, then the last one for ever."""
-    left = list(answers)
-    return lambda _: left.pop(0) if len(left) > 1 else left[0]
+    remaining = list(answers)
+    return lambda _: remaining.pop(0) if len(remaining) > 1 else remaining[0]
 
 
-def once(event: Event, body: bytes) -> Callable[[Asked], Answer]:
+def once(event: Event, body: bytes) -> Callable[[HttpRequest], Answer]:
     """Answers when the event has come; refuses where it does not."""
     return lambda _: Answer(body) if event.wait(60) else Answer(status=403)
 
 
 async def was_asked(server: Replay) -> None:
-    while not server.asked:  # noqa: ASYNC110 - the server is in another thread
+    while not server.requests:  # noqa: ASYNC110 - the server is in another thread
         await asyncio.sleep(0.01)
 
 
 async def failure(asked: ArxivSource, query: str = "humming bridges") -> SourceError:
-    with pytest.raises(SourceError) as caught:
+    with pytest.raises(SourceError) as excinfo:
         await asked.search(query, limit=5)
-    assert "\n" not in str(caught.value)
-    return caught.value
+    assert "\n" not in str(excinfo.value)
+    return excinfo.value
 
 
 def is_page(recording: Recording) -> bool:
@@ -87,8 +87,8 @@ def is_page(recording: Recording) -> bool:
 
 async def replayed(server: Replay, recording: Recording) -> list[SearchResult]:
     server.answer = lambda _: Answer(recording.body, recording.status)
-    found = await source(server).search("recorded", limit=max(1, recording.body.count(b"<entry>")))
-    return [each.result for each in found]
+    results = await source(server).search("recorded", limit=max(1, recording.body.count(b"<entry>")))
+    return [each.result for each in results]
 
 
 async def test_every_recorded_entry_becomes_a_result(arxiv: Replay) -> None:
@@ -126,7 +126,7 @@ async def test_a_recorded_refusal_names_the_query_and_arxivs_reason(arxiv: Repla
 
     assert not error.transient
     assert str(error) == "arXiv refused the query 'id:abc': incorrect id format for abc"
-    assert len(arxiv.asked) == 1
+    assert len(arxiv.requests) == 1
 
 
 async def test_a_refusal_that_comes_with_status_200_is_a_refusal_too(arxiv: Replay) -> None:
@@ -141,8 +141,8 @@ async def test_the_recorded_query_is_asked_as_it_was_recorded(arxiv: Replay) -> 
 
     await source(arxiv).search("testing", limit=15)
 
-    assert arxiv.asked[0].path == "/api/query"
-    assert arxiv.asked[0].query == {name: value for name, value in page.asked.items() if value}
+    assert arxiv.requests[0].path == "/api/query"
+    assert arxiv.requests[0].query == {name: value for name, value in page.query.items() if value}
 
 
 async def test_a_paper_is_mapped_field_by_field(arxiv: Replay) -> None:
@@ -184,38 +184,38 @@ async def test_more_authors_than_fit_are_cut_off(arxiv: Replay) -> None:
 async def test_relevance_falls_with_the_rank(arxiv: Replay) -> None:
     arxiv.answer = lambda _: Answer(feed(*(entry(f"2001.0000{number}") for number in range(4))))
 
-    found = await source(arxiv).search("humming bridges", limit=4)
+    results = await source(arxiv).search("humming bridges", limit=4)
 
-    assert [each.result.relevance_score for each in found] == [1.0, 0.75, 0.5, 0.25]
+    assert [each.result.relevance_score for each in results] == [1.0, 0.75, 0.5, 0.25]
 
 
 async def test_entries_without_an_abstract_are_left_out_and_counted(arxiv: Replay) -> None:
     arxiv.answer = lambda _: Answer(feed(entry("2001.00001", summary=" \n "), entry("2001.00002")))
-    asked = source(arxiv)
+    arxiv_source = source(arxiv)
 
-    found = await asked.search("humming bridges", limit=5)
+    results = await arxiv_source.search("humming bridges", limit=5)
 
-    assert [each.result.url for each in found] == ["https://arxiv.org/abs/2001.00002v1"]
-    assert asked.left_out == 1
+    assert [each.result.url for each in results] == ["https://arxiv.org/abs/2001.00002v1"]
+    assert arxiv_source.left_out == 1
 
 
 @pytest.mark.parametrize("written", ["yesterday", "", "2020-13-41T00:00:00Z", "9999-12-31T23:59:59-12:00"])
 async def test_one_bad_date_loses_that_date_only(arxiv: Replay, written: str) -> None:
     arxiv.answer = lambda _: Answer(feed(entry("2001.00001"), entry("2001.00002", published=written)))
 
-    found = await source(arxiv).search("humming bridges", limit=5)
+    results = await source(arxiv).search("humming bridges", limit=5)
 
-    assert [each.result.published_date for each in found] == ["2020-05-01", None]
+    assert [each.result.published_date for each in results] == ["2020-05-01", None]
 
 
 async def test_an_entry_without_a_date_stays_and_costs_no_second_page(arxiv: Replay) -> None:
     undated = re.sub("<published>.*</published>", "", entry("2001.00002"))
     arxiv.answer = lambda _: Answer(feed(entry("2001.00001"), undated))
 
-    found = await source(arxiv).search("humming bridges", limit=5)
+    results = await source(arxiv).search("humming bridges", limit=5)
 
-    assert [each.result.published_date for each in found] == ["2020-05-01", None]
-    assert len(arxiv.asked) == 1
+    assert [each.result.published_date for each in results] == ["2020-05-01", None]
+    assert len(arxiv.requests) == 1
 
 
 async def test_one_bad_date_in_a_recorded_page_leaves_all_its_entries(arxiv: Replay) -> None:
@@ -250,7 +250,7 @@ async def test_a_feed_that_breaks_off_is_asked_for_again(arxiv: Replay) -> None:
     arxiv.answer = first(Answer(ONE_PAPER[:-40]), Answer(ONE_PAPER, cut=True), Answer(ONE_PAPER))
 
     assert len(await source(arxiv).search("humming bridges", limit=5)) == 1
-    assert len(arxiv.asked) == 3
+    assert len(arxiv.requests) == 3
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
@@ -268,14 +268,14 @@ async def test_an_arxiv_that_stays_busy_is_given_up_as_transient(arxiv: Replay, 
 
     assert error.transient
     assert f"HTTP {status}" in str(error)
-    assert len(arxiv.asked) == 3
+    assert len(arxiv.requests) == 3
 
 
 async def test_another_refusal_is_not_asked_again(arxiv: Replay) -> None:
     arxiv.answer = lambda _: Answer(status=403)
 
     assert not (await failure(source(arxiv))).transient
-    assert len(arxiv.asked) == 1
+    assert len(arxiv.requests) == 1
 
 
 async def test_retry_after_in_seconds_is_waited_for(arxiv: Replay) -> None:
@@ -283,20 +283,20 @@ async def test_retry_after_in_seconds_is_waited_for(arxiv: Replay) -> None:
 
     await source(arxiv).search("humming bridges", limit=5)
 
-    assert arxiv.asked[1].at - arxiv.answered_at[0] >= 0.35
+    assert arxiv.requests[1].at - arxiv.answered_at[0] >= 0.35
 
 
 async def test_retry_after_as_a_date_is_waited_for(arxiv: Replay) -> None:
-    def answer(_: Asked) -> Answer:
+    def answer(_: HttpRequest) -> Answer:
         # A date has whole seconds: two from now are at least one away.
         later = formatdate(time.time() + 2, usegmt=True)
-        return Answer(status=503, headers={"Retry-After": later}) if len(arxiv.asked) == 1 else Answer(ONE_PAPER)
+        return Answer(status=503, headers={"Retry-After": later}) if len(arxiv.requests) == 1 else Answer(ONE_PAPER)
 
     arxiv.answer = answer
 
     await source(arxiv).search("humming bridges", limit=5)
 
-    assert arxiv.asked[1].at - arxiv.answered_at[0] >= 0.9
+    assert arxiv.requests[1].at - arxiv.answered_at[0] >= 0.9
 
 
 @pytest.mark.parametrize("wait", ["120", formatdate(time.time() + 7200, usegmt=True)], ids=["seconds", "date"])
@@ -307,7 +307,7 @@ async def test_a_retry_after_beyond_the_deadline_is_not_waited_for(arxiv: Replay
 
     assert error.transient
     assert "asks to wait" in str(error)
-    assert len(arxiv.asked) == 1
+    assert len(arxiv.requests) == 1
 
 
 async def test_a_dead_server_is_a_transient_failure_that_names_the_host() -> None:
@@ -329,21 +329,21 @@ async def test_a_server_that_hangs_is_left_at_the_deadline(arxiv: Replay, slowne
 
 async def test_those_who_wait_behind_a_lasting_failure_share_it(arxiv: Replay) -> None:
     arxiv.answer = lambda _: Answer(hang=True)
-    asked = source(arxiv, deadline=2)
+    arxiv_source = source(arxiv, deadline=2)
 
-    failures = await asyncio.gather(*(failure(asked, f"bridge {number}") for number in range(6)))
+    failures = await asyncio.gather(*(failure(arxiv_source, f"bridge {number}") for number in range(6)))
 
     assert {error.transient for error in failures} == {True}
-    assert len(arxiv.asked) == 1
+    assert len(arxiv.requests) == 1
 
 
 async def test_concurrent_searches_are_one_at_a_time_and_never_closer_than_the_interval(arxiv: Replay) -> None:
     arxiv.answer = lambda _: Answer(ONE_PAPER, seconds=0.05)
     one, other = source(arxiv, interval=0.2), source(arxiv, interval=0.2)
 
-    await asyncio.gather(*(asked.search(f"bridge {n}", limit=5) for n, asked in enumerate([one, other, one])))
+    await asyncio.gather(*(request.search(f"bridge {n}", limit=5) for n, request in enumerate([one, other, one])))
 
-    arrivals = [asked.at for asked in arxiv.asked]
+    arrivals = [request.at for request in arxiv.requests]
     assert arxiv.most_at_once == 1
     assert [later - earlier >= 0.2 for earlier, later in pairwise(arrivals)] == [True, True]
 
@@ -360,7 +360,7 @@ def test_the_interval_holds_between_event_loops(arxiv: Replay) -> None:
     with ThreadPoolExecutor(2) as loops:
         list(loops.map(search, range(2)))
 
-    assert arxiv.asked[1].at - arxiv.asked[0].at >= 0.2
+    assert arxiv.requests[1].at - arxiv.requests[0].at >= 0.2
 
 
 async def test_repeats_keep_the_interval_too(arxiv: Replay) -> None:
@@ -368,18 +368,18 @@ async def test_repeats_keep_the_interval_too(arxiv: Replay) -> None:
 
     await source(arxiv, interval=0.2).search("humming bridges", limit=5)
 
-    assert arxiv.asked[1].at - arxiv.asked[0].at >= 0.2
+    assert arxiv.requests[1].at - arxiv.requests[0].at >= 0.2
 
 
 async def test_a_page_that_comes_short_is_followed_by_another_after_the_interval(arxiv: Replay) -> None:
     announced = ONE_PAPER.replace(b"totalResults>1<", b"totalResults>9<")
     arxiv.answer = first(Answer(announced), Answer(announced.replace(b"00001", b"00002")))
 
-    found = await source(arxiv, interval=0.2).search("humming bridges", limit=2)
+    results = await source(arxiv, interval=0.2).search("humming bridges", limit=2)
 
-    assert len({each.result.url for each in found}) == 2
-    assert [asked.query["start"] for asked in arxiv.asked] == ["0", "1"]
-    assert arxiv.asked[1].at - arxiv.asked[0].at >= 0.2
+    assert len({each.result.url for each in results}) == 2
+    assert [request.query["start"] for request in arxiv.requests] == ["0", "1"]
+    assert arxiv.requests[1].at - arxiv.requests[0].at >= 0.2
 
 
 async def test_a_further_page_that_is_empty_leaves_what_was_found(arxiv: Replay) -> None:
@@ -389,56 +389,56 @@ async def test_a_further_page_that_is_empty_leaves_what_was_found(arxiv: Replay)
 
 
 async def test_the_same_search_at_the_same_time_is_one_call(arxiv: Replay) -> None:
-    asked = source(arxiv)
+    arxiv_source = source(arxiv)
 
-    answers = await asyncio.gather(*(asked.search("humming  bridges", limit=5) for _ in range(8)))
+    answers = await asyncio.gather(*(arxiv_source.search("humming  bridges", limit=5) for _ in range(8)))
 
-    assert len(arxiv.asked) == 1
+    assert len(arxiv.requests) == 1
     assert all(answer == answers[0] for answer in answers)
 
 
 async def test_the_same_search_later_is_answered_from_memory(arxiv: Replay) -> None:
-    asked = source(arxiv)
+    arxiv_source = source(arxiv)
 
-    await asked.search("humming bridges", limit=5)
-    await asked.search("humming bridges", limit=5)
-    await asked.search("humming bridges", limit=6)
+    await arxiv_source.search("humming bridges", limit=5)
+    await arxiv_source.search("humming bridges", limit=5)
+    await arxiv_source.search("humming bridges", limit=6)
 
-    assert len(arxiv.asked) == 2
+    assert len(arxiv.requests) == 2
 
 
 async def test_a_failure_is_not_remembered(arxiv: Replay) -> None:
     arxiv.answer = first(Answer(status=403), Answer(ONE_PAPER))
-    asked = source(arxiv)
-    await failure(asked)
+    arxiv_source = source(arxiv)
+    await failure(arxiv_source)
 
-    assert len(await asked.search("humming bridges", limit=5)) == 1
+    assert len(await arxiv_source.search("humming bridges", limit=5)) == 1
 
 
 async def test_one_who_gives_up_leaves_the_shared_call_to_the_others(arxiv: Replay) -> None:
     given_up = Event()
     arxiv.answer = once(given_up, ONE_PAPER)
-    asked = source(arxiv)
-    one, other = (asyncio.create_task(asked.search("humming bridges", limit=5)) for _ in range(2))
+    arxiv_source = source(arxiv)
+    one, other = (asyncio.create_task(arxiv_source.search("humming bridges", limit=5)) for _ in range(2))
     await was_asked(arxiv)
     one.cancel()
     await asyncio.wait([one])
     given_up.set()
 
     assert len(await other) == 1
-    assert len(arxiv.asked) == 1
+    assert len(arxiv.requests) == 1
 
 
 async def test_a_search_that_nobody_waits_for_gives_up_its_place(arxiv: Replay) -> None:
     arxiv.answer = first(Answer(status=503, headers={"Retry-After": "4"}), Answer(ONE_PAPER))
-    asked = source(arxiv)
-    abandoned = asyncio.create_task(asked.search("humming bridges", limit=5))
+    arxiv_source = source(arxiv)
+    abandoned = asyncio.create_task(arxiv_source.search("humming bridges", limit=5))
     await was_asked(arxiv)
     abandoned.cancel()
 
-    await asked.search("another bridge", limit=5)
+    await arxiv_source.search("another bridge", limit=5)
 
-    assert ["another" in request.query["search_query"] for request in arxiv.asked] == [False, True]
+    assert ["another" in request.query["search_query"] for request in arxiv.requests] == [False, True]
 
 
 async def test_waiting_for_arxiv_leaves_the_event_loop_free(arxiv: Replay) -> None:
@@ -481,7 +481,7 @@ async def test_a_redirect_loop_ends(arxiv: Replay) -> None:
 @pytest.mark.parametrize("query", ["", " ?!( ", "\u200b"])
 async def test_a_query_without_words_finds_nothing_and_asks_nobody(arxiv: Replay, query: str) -> None:
     assert await source(arxiv).search(query, limit=5) == []
-    assert arxiv.asked == []
+    assert arxiv.requests == []
 
 
 @pytest.mark.parametrize(

@@ -46,9 +46,9 @@ def test_a_call_that_uses_a_limit_up_exactly_is_made() -> None:
 
 def test_a_settled_call_counts_with_what_it_cost() -> None:
     ledger = Ledger({"max_tokens": 100})
-    held = ledger.reserve(input_tokens=50, output_tokens=50)
+    reservation = ledger.reserve(input_tokens=50, output_tokens=50)
 
-    ledger.settle(held, usage(tokens=10))
+    ledger.settle(reservation, usage(tokens=10))
 
     assert ledger.usage.input_tokens == 10
     assert ledger.remaining_share() == pytest.approx(0.9)

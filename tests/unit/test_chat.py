@@ -120,10 +120,10 @@ async def calling(vendors: Vendors, prompts: PromptLibrary, **settings: Unpack[S
 
 
 async def failure(caller: Caller) -> ModelError:
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError) as excinfo:
         await caller.score()
-    assert "\n" not in str(caught.value)
-    return caught.value
+    assert "\n" not in str(excinfo.value)
+    return excinfo.value
 
 
 async def test_a_reply_comes_back_in_the_agreed_shape_with_its_usage(vendors: Vendors, prompts: PromptLibrary) -> None:
@@ -178,8 +178,8 @@ async def test_a_long_prompt_leaves_the_reply_what_is_left_of_the_context(
 async def test_a_model_that_writes_less_than_it_is_let_is_asked_for_less_from_then_on(
     vendors: Vendors, prompts: PromptLibrary
 ) -> None:
-    said = "max_tokens is too large: 16000. This model supports at most 8192 completion tokens."
-    vendors.fail(status=400, message=said, param="max_tokens", times=1)
+    text = "max_tokens is too large: 16000. This model supports at most 8192 completion tokens."
+    vendors.fail(status=400, message=text, param="max_tokens", times=1)
     async with calling(vendors, prompts) as caller:
         for _ in range(2):
             await caller.model(room=16_000, context=128_000).structured(PROMPT, MetricReply, scope=SCOPE)
@@ -295,7 +295,7 @@ async def test_what_stands_around_the_json_is_put_aside(
 
 
 @pytest.mark.parametrize(
-    ("spoilt", "shown"),
+    ("spoilt", "text"),
     [
         ('{"reason": "half a re', "EOF while parsing"),
         ('{"reason": ["no", "text"], "evidence": [], "percent": 5}', "reason: Input should be a valid string"),
@@ -309,7 +309,7 @@ async def test_what_stands_around_the_json_is_put_aside(
     ],
 )
 async def test_an_unusable_reply_is_repaired_once_with_its_fault_shown(
-    vendors: Vendors, prompts: PromptLibrary, spoilt: str, shown: str
+    vendors: Vendors, prompts: PromptLibrary, spoilt: str, text: str
 ) -> None:
     vendors.reply(spoilt, times=1)
 
@@ -318,7 +318,7 @@ async def test_an_unusable_reply_is_repaired_once_with_its_fault_shown(
 
     first, second = vendors.calls
     assert second.body["messages"][:2] == first.body["messages"]
-    assert shown in second.body["messages"][-1]["content"]
+    assert text in second.body["messages"][-1]["content"]
     assert usage.requests == 2
     assert usage.input_tokens == caller.ledgers["run-1"].usage.input_tokens
     assert value.reason
@@ -330,12 +330,12 @@ async def test_a_reply_that_is_unusable_twice_is_an_error_and_was_paid_for(
     vendors.reply('{"percent": "a lot"}')
 
     async with calling(vendors, prompts) as caller:
-        with pytest.raises(ReplyError, match=r"judge-1.*evaluator/metric.*after one repair") as caught:
+        with pytest.raises(ReplyError, match=r"judge-1.*evaluator/metric.*after one repair") as excinfo:
             await caller.score()
 
     assert len(vendors.calls) == 2
     assert caller.ledgers["run-1"].usage.requests == 2
-    assert not caught.value.transient
+    assert not excinfo.value.transient
 
 
 async def test_a_reply_cut_by_its_length_is_asked_for_again_shorter(vendors: Vendors, prompts: PromptLibrary) -> None:
@@ -723,10 +723,10 @@ def test_an_unusable_address_is_refused_before_any_call(url: str) -> None:
 
 
 def test_a_key_that_no_header_can_carry_is_refused_and_not_shown() -> None:
-    with pytest.raises(InputError, match="OPENAI_API_KEY") as caught:
+    with pytest.raises(InputError, match="OPENAI_API_KEY") as excinfo:
         OpenAIEndpoint(None, "sk-鍵-secret")
 
-    assert "secret" not in str(caught.value)
+    assert "secret" not in str(excinfo.value)
 
 
 async def test_credentials_in_the_address_log_in_and_stand_in_no_log(

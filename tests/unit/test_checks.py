@@ -35,8 +35,8 @@ def check(text: str, *passages: PassageText, kind: str = "stated", expression: s
     return check_claim(Claim(text=text, kind=kind, expression=expression), passages)  # type: ignore[arg-type]  # a test's
 
 
-def rules(found: ClaimCheck) -> set[str]:
-    return {mark.rule for mark in found.marks}
+def rules(claim_check: ClaimCheck) -> set[str]:
+    return {mark.rule for mark in claim_check.marks}
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,10 @@ def rules(found: ClaimCheck) -> set[str]:
     ],
 )
 def test_a_sentence_of_the_passage_is_supported_and_shown_beside_it(text: str, passage: PassageText) -> None:
-    found = check(text, passage)
+    claim_check = check(text, passage)
 
-    assert (found.level, found.marks, found.nearest) == ("supported", [], passage.id)
-    assert text.rstrip(".。") in found.excerpt
+    assert (claim_check.level, claim_check.marks, claim_check.nearest) == ("supported", [], passage.id)
+    assert text.rstrip(".。") in claim_check.excerpt
 
 
 def test_the_decimals_of_a_figure_are_no_figure_of_their_own_and_digits_in_a_name_are() -> None:
@@ -101,11 +101,11 @@ def test_a_paraphrase_is_at_least_near(text: str, passage: PassageText) -> None:
 def test_what_differs_from_the_passage_is_named_and_not_supported(
     text: str, passage: PassageText, rule: str, detail: str
 ) -> None:
-    found = check(text, passage)
+    claim_check = check(text, passage)
 
-    assert found.level == "unsupported"
-    assert [mark.detail for mark in found.marks if mark.rule == rule] == [detail]
-    assert all(mark.line for mark in found.marks)
+    assert claim_check.level == "unsupported"
+    assert [mark.detail for mark in claim_check.marks if mark.rule == rule] == [detail]
+    assert all(mark.line for mark in claim_check.marks)
 
 
 @pytest.mark.parametrize(
@@ -121,10 +121,10 @@ def test_what_differs_from_the_passage_is_named_and_not_supported(
     ],
 )
 def test_what_only_compares_words_leaves_a_sentence_near_at_most_for_a_model_to_decide(text: str, rule: str) -> None:
-    found = check(text, SLATS if text.isascii() else JAPANESE)
+    claim_check = check(text, SLATS if text.isascii() else JAPANESE)
 
-    assert rule in rules(found)
-    assert found.level == "near"
+    assert rule in rules(claim_check)
+    assert claim_check.level == "near"
 
 
 def test_a_name_that_another_sentence_speaks_of_is_in_the_wrong_place() -> None:
@@ -141,28 +141,28 @@ def test_a_japanese_subject_that_is_the_passages_object_is_in_the_wrong_place() 
 
 
 @pytest.mark.parametrize(
-    ("said", "written"),
+    ("message", "written"),
     [
         ("35 %", "35.9 %"), ("36 %", "35.9 %"), ("1,200", "1200"), ("3 teams", "three teams"), ("２８０", "280"),
         ("1.8 million", "1,836,000"), ("90 minutes", "1.5 hours"), ("5 km", "5,000 m"), ("about 1,800", "1,836"),
     ],
 )  # fmt: skip
-def test_a_figure_is_found_when_rounded_or_written_otherwise(said: str, written: str) -> None:
+def test_a_figure_is_found_when_rounded_or_written_otherwise(message: str, written: str) -> None:
     passage = PassageText("a", "", f"The slats on the west railing sing, say {written} of all.")
 
-    found = check(f"The slats on the west railing sing, say {said} of all.", passage)
+    claim_check = check(f"The slats on the west railing sing, say {message} of all.", passage)
 
-    assert not rules(found) & {"figure", "unit"}
+    assert not rules(claim_check) & {"figure", "unit"}
 
 
 @pytest.mark.parametrize(
-    ("said", "written"),
+    ("message", "written"),
     [("120万人", "1,200,000人"), ("1.2億円", "1億2000万円"), ("2年", "二年"), ("令和元年", "2019年")],
 )
-def test_a_japanese_figure_is_found_in_another_writing(said: str, written: str) -> None:
-    found = check(f"住民の記録は{said}である。", PassageText("a", "", f"住民の記録は{written}である。"))
+def test_a_japanese_figure_is_found_in_another_writing(message: str, written: str) -> None:
+    claim_check = check(f"住民の記録は{message}である。", PassageText("a", "", f"住民の記録は{written}である。"))
 
-    assert not rules(found) & {"figure", "unit", "year"}
+    assert not rules(claim_check) & {"figure", "unit", "year"}
 
 
 def test_the_second_year_of_a_winter_is_no_figure() -> None:
@@ -191,9 +191,9 @@ def test_a_passage_that_says_it_clearly_better_is_named() -> None:
     other = PassageText("p3", "Damping", "Steel springs under the deck carry the load of trams.")
     claim = Claim(text="Steel springs under the deck carry the load of trams on the west railing.")
 
-    found = check_claim(claim, [SLATS], [SLATS, other])
+    claim_check = check_claim(claim, [SLATS], [SLATS, other])
 
-    assert [mark.detail for mark in found.marks if mark.rule == "elsewhere"] == ["Damping"]
+    assert [mark.detail for mark in claim_check.marks if mark.rule == "elsewhere"] == ["Damping"]
     assert "elsewhere" not in rules(check_claim(claim, [other], [SLATS, other]))
 
 
@@ -213,9 +213,9 @@ def test_judgements_and_open_questions_need_no_source(kind: str) -> None:
 
 
 def test_a_stated_sentence_without_a_passage_is_not_supported() -> None:
-    found = check("The slats sing.")
+    claim_check = check("The slats sing.")
 
-    assert (found.level, found.support, rules(found)) == ("unsupported", 0.0, {"no_passage"})
+    assert (claim_check.level, claim_check.support, rules(claim_check)) == ("unsupported", 0.0, {"no_passage"})
 
 
 HALDEN = PassageText("h", "Halden", "Halden Ferries carried 21.4 million tonnes in each of 4 quarters.")
@@ -227,10 +227,10 @@ def test_a_derived_figure_is_computed_anew() -> None:
     right = check(text.format("85.6"), HALDEN, kind="derived", expression="21.4 * 4")
     wrong = check(text.format("95.6"), HALDEN, kind="derived", expression="21.4 * 4")
 
-    told = check(text.format("95.6"), HALDEN, kind="derived", expression="21.4 * 4 = 95.6")
+    claim_check = check(text.format("95.6"), HALDEN, kind="derived", expression="21.4 * 4 = 95.6")
 
     assert (right.level, right.marks) == ("near", [])
-    assert rules(told) == {"arithmetic"}
+    assert rules(claim_check) == {"arithmetic"}
     assert (wrong.level, rules(wrong)) == ("unsupported", {"arithmetic"})
     assert wrong.marks[0].detail == "21.4 * 4 = 85.6"
 
@@ -256,33 +256,33 @@ DEPOT = PassageText(
     ],
 )
 def test_what_is_derived_is_near_whatever_its_words_and_figures_are(text: str, basis: str) -> None:
-    found = check(text, DEPOT, kind="derived", expression=basis)
+    claim_check = check(text, DEPOT, kind="derived", expression=basis)
 
-    assert (found.level, found.marks) == ("near", [])
+    assert (claim_check.level, claim_check.marks) == ("near", [])
 
 
 COSTS = PassageText("c", "Costs (EUR million)", "Item | Cost\nRack | 1.18\nPiping | 0.34\nTotal | 2.46")
 
 
-@pytest.mark.parametrize(("said", "found"), [("2.46 million", True), ("2,460,000", True), ("2.64 million", False)])
-def test_a_figure_is_found_in_a_table_whose_heading_has_the_scale(said: str, *, found: bool) -> None:
-    assert ("figure" not in rules(check(f"The rack and its piping are part of EUR {said}.", COSTS))) == found
+@pytest.mark.parametrize(("message", "found"), [("2.46 million", True), ("2,460,000", True), ("2.64 million", False)])
+def test_a_figure_is_found_in_a_table_whose_heading_has_the_scale(message: str, *, found: bool) -> None:
+    assert ("figure" not in rules(check(f"The rack and its piping are part of EUR {message}.", COSTS))) == found
 
 
 def test_a_passage_in_another_language_leaves_a_sentence_near_and_its_names_unmarked() -> None:
     claim = "Marutoku's chamber sings at 280 Hz in winds above 9 m/s; the penalty is JPY 180,000 an hour."
     contract = PassageText("m", "保管契約書", "マルトクの第四室の中断には一時間あたり180,000円の違約金を課す。")
 
-    found = check(claim, SLATS, contract)
+    claim_check = check(claim, SLATS, contract)
 
-    assert (found.level, rules(found)) == ("near", {"language"})
+    assert (claim_check.level, rules(claim_check)) == ("near", {"language"})
 
 
 def test_a_row_is_held_against_its_passages_without_the_headings_of_its_columns() -> None:
     row = TableRow(cells=[TableCell(text="280 Hz"), TableCell(text="winds above 9 m/s")], passages=["p1"])
     table = Table(columns=["Frequency By Our Reading", "Required Wind"], rows=[row])
-    said = CitedSentence(text="The slats sing.", passages=["p1"])
-    draft = Draft(summary=[said], findings=[said], sections=[Section(blocks=[table])])
+    sentence = CitedSentence(text="The slats sing.", passages=["p1"])
+    draft = Draft(summary=[sentence], findings=[sentence], sections=[Section(blocks=[table])])
 
     claim = claims_of(draft, [Passage(id="p1", url="https://a.example", title=SLATS.title, text=SLATS.text)])[2]
 
@@ -320,11 +320,11 @@ def test_what_is_not_bounded_arithmetic_is_refused(expression: str) -> None:
 def test_any_text_gets_a_level_that_its_support_says(text: str, passages: list[str], expression: str) -> None:
     claim = Claim(text=f"x{text}", kind="derived", expression=expression)
 
-    found = check_claim(claim, [PassageText(str(n), "", passage) for n, passage in enumerate(passages)], [SLATS])
+    claim_check = check_claim(claim, [PassageText(str(n), "", passage) for n, passage in enumerate(passages)], [SLATS])
 
-    assert 0.0 <= found.support <= 1.0
-    assert (found.level == "supported") == (found.support >= 0.8)
-    assert found.level != "supported" or not found.marks
+    assert 0.0 <= claim_check.support <= 1.0
+    assert (claim_check.level == "supported") == (claim_check.support >= 0.8)
+    assert claim_check.level != "supported" or not claim_check.marks
 
 
 def test_each_rule_says_where_its_threshold_comes_from() -> None:

@@ -22,10 +22,10 @@ def report(text: str, *urls: str) -> ResearchReport:
 
 
 def test_numbers_are_found_in_order_up_to_the_references() -> None:
-    shown = report("It hums [2][1]. It sings [2].", "https://a.example/x")
-    shown.sources[0].title = "[7] A title"
+    text = report("It hums [2][1]. It sings [2].", "https://a.example/x")
+    text.sources[0].title = "[7] A title"
 
-    assert citation_numbers(shown) == [2, 1, 2]
+    assert citation_numbers(text) == [2, 1, 2]
 
 
 def test_a_heading_like_that_of_the_references_ends_no_report() -> None:
@@ -33,9 +33,9 @@ def test_a_heading_like_that_of_the_references_ends_no_report() -> None:
 
 
 def test_numbers_in_code_and_indices_from_nought_are_no_citations() -> None:
-    shown = report("It is `x[3]`, ``y`[4]`` and z[0] [2].\n\n```\na[5]\n\nb[6]\n```\n\nNo `code [1].")
+    text = report("It is `x[3]`, ``y`[4]`` and z[0] [2].\n\n```\na[5]\n\nb[6]\n```\n\nNo `code [1].")
 
-    assert citation_numbers(shown) == [2, 1]
+    assert citation_numbers(text) == [2, 1]
 
 
 def test_a_citation_of_a_retrieved_source_is_valid() -> None:
@@ -55,15 +55,15 @@ def test_a_citation_of_a_source_that_was_not_retrieved_is_unknown() -> None:
 
 
 def test_an_invented_address_in_the_text_is_unknown() -> None:
-    shown = report("It hums, see (https://evil.example/a).", "https://a.example/x")
+    text = report("It hums, see (https://evil.example/a).", "https://a.example/x")
 
-    assert check_validity(shown, {"https://a.example/x"}).unknown == ["https://evil.example/a"]
+    assert check_validity(text, {"https://a.example/x"}).unknown == ["https://evil.example/a"]
 
 
 def test_an_address_that_stands_in_a_passage_is_no_citation() -> None:
-    shown = report("It asks http://localhost:8000/v1 and doi:10.9999/x [1].", "https://a.example/x")
+    text = report("It asks http://localhost:8000/v1 and doi:10.9999/x [1].", "https://a.example/x")
 
-    validity = check_validity(shown, {"https://a.example/x"}, texts=["By default <http://localhost:8000/v1/>."])
+    validity = check_validity(text, {"https://a.example/x"}, texts=["By default <http://localhost:8000/v1/>."])
 
     assert validity == (1, 2, ["doi:10.9999/x"])
 

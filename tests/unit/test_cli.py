@@ -28,7 +28,7 @@ from fakes.children import child_environment
 from fakes.contests import write_workspace
 from fakes.fork_server import Process
 from fakes.printing import require_pdf
-from fakes.terminal import Said, Terminal, child_of, said_before
+from fakes.terminal import CommandResult, Terminal, child_of, run_before
 from fakes.vendors import Vendors
 
 QUESTION = "How does resume go on after a crash, and which calls are repeated?"
@@ -57,7 +57,7 @@ class FinishedRun(NamedTuple):
     """On thread `first` of a workspace; `said` by the command that ran it."""
 
     workspace: Path
-    said: Said
+    said: CommandResult
 
 
 @pytest.fixture(scope="module")
@@ -65,12 +65,12 @@ def finished_run(tmp_path_factory: pytest.TempPathFactory, shared_documents: Pat
     workspace = tmp_path_factory.mktemp("finished") / "workspace"
     run = ("run", QUESTION, "--docs", shared_documents, "--source", "local", "--thread", "first")
     with Vendors() as vendors:
-        (said,) = said_before(workspace, vendors.base_url, run)
-    return FinishedRun(workspace, said)
+        (result,) = run_before(workspace, vendors.base_url, run)
+    return FinishedRun(workspace, result)
 
 
 @pytest.fixture
-def answered(terminal: Terminal, finished_run: FinishedRun) -> Terminal:
+def copied_terminal(terminal: Terminal, finished_run: FinishedRun) -> Terminal:
     """A copy of that workspace."""
     shutil.copytree(finished_run.workspace, terminal.workspace)
     return terminal
@@ -129,10 +129,10 @@ def test_a_run_tells_its_events_and_ends_with_winner_summary_files_and_what_to_d
 
 
 def test_json_lines_are_the_events_and_then_the_outcome(terminal: Terminal, documents: Path) -> None:
-    said = terminal("run", QUESTION, "--docs", documents, "--source", "local", "--json")
+    result = terminal("run", QUESTION, "--docs", documents, "--source", "local", "--json")
 
-    events, outcome = events_of(said.out)
-    assert (said.code, said.err) == (0, "")
+    events, outcome = events_of(result.out)
+    assert (result.code, result.err) == (0, "")
     assert [events[0].type, events[-1].type] == ["run_started", "run_done"]
     assert (outcome["type"], outcome["status"], outcome["exit_code"]) == ("outcome", "completed", 0)
     assert ResearchReport.model_validate(outcome["report"]).sources
@@ -141,11 +141,11 @@ def test_json_lines_are_the_events_and_then_the_outcome(terminal: Terminal, docu
 def test_a_japanese_theme_is_shown_and_answered_as_it_is(terminal: Terminal, tmp_path: Path) -> None:
     (tmp_path / "再開.md").write_text(LONG_JAPANESE, "utf-8")
 
-    said = terminal("run", JAPANESE, "--docs", tmp_path / "再開.md", "--source", "local", "--thread", "ja")
+    result = terminal("run", JAPANESE, "--docs", tmp_path / "再開.md", "--source", "local", "--thread", "ja")
 
-    assert said.code == 0
-    assert JAPANESE in said.out
-    assert "再開" in said.out.partition("概要")[2]
+    assert result.code == 0
+    assert JAPANESE in result.out
+    assert "再開" in result.out.partition("概要")[2]
     assert "## 概要" in terminal("report", "ja").out
     assert JAPANESE in terminal("runs").out
 
@@ -157,12 +157,12 @@ def test_a_team_that_fails_makes_the_run_partial_and_is_named(
     write_workspace(terminal.workspace)
     vendors.fail(status=400, model="beta", message="planted [bold]failure[/bold]")
 
-    said = terminal("run", QUESTION, "--docs", documents, "--thread", "half")
+    result = terminal("run", QUESTION, "--docs", documents, "--thread", "half")
 
-    assert said.code == 1
-    assert "Partly done: Alpha wins" in said.out
-    assert "team beta failed" in said.out
-    assert "planted [bold]failure[/bold]" in said.out
+    assert result.code == 1
+    assert "Partly done: Alpha wins" in result.out
+    assert "team beta failed" in result.out
+    assert "planted [bold]failure[/bold]" in result.out
     assert "beta failed" in terminal("status", "half").out
 
 
@@ -173,11 +173,11 @@ def test_a_run_without_any_delivery_ends_with_2_and_says_where_to_look(
     write_workspace(terminal.workspace)
     vendors.fail(status=400)
 
-    said = terminal("run", QUESTION, "--docs", documents, "--thread", "none")
+    result = terminal("run", QUESTION, "--docs", documents, "--thread", "none")
 
-    assert said.code == 2
-    assert "\nFailed\n" in said.out
-    assert "contend status none" in said.out
+    assert result.code == 2
+    assert "\nFailed\n" in result.out
+    assert "contend status none" in result.out
     assert terminal("report", "none").err.startswith("error: thread 'none' has no report, its run is failed")
 
 
@@ -186,10 +186,10 @@ def test_out_gets_a_copy_of_the_report_and_nothing_is_learned_where_that_is_not_
 ) -> None:
     out = tmp_path / "deep" / "copies"
 
-    said = terminal("run", QUESTION, "--docs", documents, "--source", "local", "--no-learn", "--out", out)
+    result = terminal("run", QUESTION, "--docs", documents, "--source", "local", "--no-learn", "--out", out)
 
     assert sorted(path.name for path in out.iterdir()) == ["report.html", "report.json", "report.md"]
-    assert said.out.endswith("\nReport  deep/copies/report.md\n")
+    assert result.out.endswith("\nReport  deep/copies/report.md\n")
     assert terminal("playbook", "show", "default").code == 2
 
 
@@ -198,14 +198,14 @@ def test_a_dry_run_counts_calls_and_writes_nothing(
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
 
-    said = terminal("run", QUESTION, "--docs", documents, "--source", "local", "--dry-run")
+    result = terminal("run", QUESTION, "--docs", documents, "--source", "local", "--dry-run")
     as_json = terminal("run", QUESTION, "--docs", documents, "--source", "local", "--dry-run", "--json")
 
     least, most = json.loads(as_json.out)["calls"]
     assert 0 < least < most
-    assert f"{least} to {most} model calls" in said.out
-    assert "Archivist, Skeptic" in said.out
-    assert "unknown: add the model's price" in said.out
+    assert f"{least} to {most} model calls" in result.out
+    assert "Archivist, Skeptic" in result.out
+    assert "unknown: add the model's price" in result.out
     assert (terminal.files(), vendors.calls) == ([], [])
 
 
@@ -217,9 +217,9 @@ def test_a_dry_run_shows_money_where_prices_are_known(
     models.parent.mkdir(parents=True)
     models.write_text('default = "m"\n[prices.m]\ninput = 1000\noutput = 1000\n')
 
-    said = terminal("run", QUESTION, "--docs", documents, "--source", "local", "--dry-run", "--json")
+    result = terminal("run", QUESTION, "--docs", documents, "--source", "local", "--dry-run", "--json")
 
-    estimate = json.loads(said.out)
+    estimate = json.loads(result.out)
     # Tokens are told as whole numbers.
     assert estimate["usd"] == pytest.approx([tokens / 1000 for tokens in estimate["tokens"]], abs=0.0006)
 
@@ -227,11 +227,11 @@ def test_a_dry_run_shows_money_where_prices_are_known(
 # Going on
 
 
-def test_a_finished_run_is_not_run_again_by_resume(answered: Terminal) -> None:
-    said = answered("resume", "first")
+def test_a_finished_run_is_not_run_again_by_resume(copied_terminal: Terminal) -> None:
+    result = copied_terminal("resume", "first")
 
-    assert said.code == 0
-    assert said.out.startswith("Nothing to do: thread first is completed")
+    assert result.code == 0
+    assert result.out.startswith("Nothing to do: thread first is completed")
 
 
 @contextmanager
@@ -266,9 +266,9 @@ def test_a_signal_stops_a_run_in_order_and_resume_goes_on(
     assert re.search(r" stopped$", status, re.MULTILINE)
     assert " running" not in status
     vendors.heal()
-    said = terminal("resume", "held")
-    assert said.code == 0
-    assert "Completed: " in said.out
+    result = terminal("resume", "held")
+    assert result.code == 0
+    assert "Completed: " in result.out
 
 
 def test_a_run_at_work_is_not_taken_over_and_once_killed_it_is_shown_as_stopped_and_can_go_on(
@@ -279,9 +279,9 @@ def test_a_run_at_work_is_not_taken_over_and_once_killed_it_is_shown_as_stopped_
         assert f"process {child.pid}" in terminal("resume", "held").err
         child.kill()
 
-    said = terminal("status", "held")
-    assert "Stopped · nobody works on it: the process ended" in said.out
-    assert "contend resume held" in said.out
+    result = terminal("status", "held")
+    assert "Stopped · nobody works on it: the process ended" in result.out
+    assert "contend resume held" in result.out
     assert json.loads(terminal("runs", "--json").out)[0]["status"] == "interrupted"
     assert "unfinished run" in terminal("run", QUESTION, "--docs", documents, "--thread", "held").err
 
@@ -344,105 +344,105 @@ _drive("held", stubborn, Board(began=True), out=None)
 # Reading
 
 
-def test_status_shows_each_team_with_its_rounds_and_score(answered: Terminal) -> None:
-    said = answered("status", "first")
+def test_status_shows_each_team_with_its_rounds_and_score(copied_terminal: Terminal) -> None:
+    result = copied_terminal("status", "first")
 
-    assert "Completed" in said.out
-    assert re.search(r"^1 +\w+ +\d+\.\d/100 +\d +done: ", said.out, re.MULTILINE)
-    shown = json.loads(answered("status", "first", "--json").out)
-    assert {team["team_id"] for team in shown["teams"]} == {"archivist", "skeptic"}
+    assert "Completed" in result.out
+    assert re.search(r"^1 +\w+ +\d+\.\d/100 +\d +done: ", result.out, re.MULTILINE)
+    values = json.loads(copied_terminal("status", "first", "--json").out)
+    assert {team["team_id"] for team in values["teams"]} == {"archivist", "skeptic"}
 
 
 def test_runs_without_any_says_how_to_begin(terminal: Terminal) -> None:
-    said = terminal("runs")
+    result = terminal("runs")
 
-    assert said.out.startswith("No runs yet")
-    assert "contend run THEME" in said.out
+    assert result.out.startswith("No runs yet")
+    assert "contend run THEME" in result.out
     assert terminal.files() == []
 
 
-def test_the_leaderboard_is_of_the_latest_run_and_shows_rounds(answered: Terminal) -> None:
-    latest, named = answered("leaderboard"), answered("leaderboard", "first")
+def test_the_leaderboard_is_of_the_latest_run_and_shows_rounds(copied_terminal: Terminal) -> None:
+    latest, of_first = copied_terminal("leaderboard"), copied_terminal("leaderboard", "first")
 
-    assert latest.out == named.out
+    assert latest.out == of_first.out
     assert "Round 1" in latest.out
-    entries = json.loads(answered("leaderboard", "--json").out)["leaderboard"]
+    entries = json.loads(copied_terminal("leaderboard", "--json").out)["leaderboard"]
     assert [entry["rank"] for entry in entries] == [1, 2]
 
 
-def test_teams_are_rated_over_the_runs_of_a_dataset_and_few_runs_are_called_few(answered: Terminal) -> None:
-    said = answered("standings").out
-    told = json.loads(answered("standings", "--json").out)
+def test_teams_are_rated_over_the_runs_of_a_dataset_and_few_runs_are_called_few(copied_terminal: Terminal) -> None:
+    output = copied_terminal("standings").out
+    standings = json.loads(copied_terminal("standings", "--json").out)
 
-    assert "Rating" in said
-    assert "1 run: too few to tell the first from the second." in said
-    assert {team["team_id"] for team in told["teams"]} == {"archivist", "skeptic"}
-    assert all(team["low"] < team["rating"] < team["high"] for team in told["teams"])
+    assert "Rating" in output
+    assert "1 run: too few to tell the first from the second." in output
+    assert {team["team_id"] for team in standings["teams"]} == {"archivist", "skeptic"}
+    assert all(team["low"] < team["rating"] < team["high"] for team in standings["teams"])
 
 
-def test_standings_of_a_dataset_without_runs_name_those_that_have_some(answered: Terminal) -> None:
-    refused = answered("standings", "nothing")
+def test_standings_of_a_dataset_without_runs_name_those_that_have_some(copied_terminal: Terminal) -> None:
+    refused = copied_terminal("standings", "nothing")
 
     assert refused.code == 2
     assert "dataset 'nothing': no run of it in" in refused.err
     assert "there are default" in refused.err
 
 
-def test_a_report_comes_in_each_format(answered: Terminal) -> None:
-    results = answered.workspace / "results" / "first"
+def test_a_report_comes_in_each_format(copied_terminal: Terminal) -> None:
+    results = copied_terminal.workspace / "results" / "first"
 
-    assert answered("report", "first").out == (results / "report.md").read_text("utf-8")
-    assert answered("report", "first", "--format", "html").out.startswith("<!")
-    report = ResearchReport.model_validate_json(answered("report", "first", "--format", "json").out)
-    assert answered("report", "first", "--format", "bibtex").out.count("@misc{") == len(report.sources)
+    assert copied_terminal("report", "first").out == (results / "report.md").read_text("utf-8")
+    assert copied_terminal("report", "first", "--format", "html").out.startswith("<!")
+    report = ResearchReport.model_validate_json(copied_terminal("report", "first", "--format", "json").out)
+    assert copied_terminal("report", "first", "--format", "bibtex").out.count("@misc{") == len(report.sources)
 
 
 @pytest.mark.parametrize(("kind", "begin"), [("pdf", b"%PDF"), ("docx", b"PK"), ("csv", b"\xef\xbb\xbfrank,team_id")])
 def test_a_report_is_saved_as_pdf_word_document_or_table_of_scores(
-    answered: Terminal, tmp_path: Path, kind: str, begin: bytes
+    copied_terminal: Terminal, tmp_path: Path, kind: str, begin: bytes
 ) -> None:
     if kind == "pdf":
         require_pdf()
     file = tmp_path / f"report.{kind}"
 
-    assert answered("report", "first", "--format", kind, "--out", file).out == f"Wrote {file}.\n"
+    assert copied_terminal("report", "first", "--format", kind, "--out", file).out == f"Wrote {file}.\n"
     assert file.read_bytes().startswith(begin)
 
 
-def test_a_folder_that_is_named_for_a_report_is_refused_as_one(answered: Terminal, tmp_path: Path) -> None:
-    said = answered("report", "first", "--out", tmp_path)
+def test_a_folder_that_is_named_for_a_report_is_refused_as_one(copied_terminal: Terminal, tmp_path: Path) -> None:
+    result = copied_terminal("report", "first", "--out", tmp_path)
 
-    assert (said.code, said.err) == (2, f"error: --out {tmp_path}: cannot be written: Is a directory\n")
+    assert (result.code, result.err) == (2, f"error: --out {tmp_path}: cannot be written: Is a directory\n")
 
 
-def test_a_report_goes_into_a_file_that_is_named(answered: Terminal, tmp_path: Path) -> None:
-    said = answered("report", "first", "--format", "bibtex", "--out", tmp_path / "sources.bib")
+def test_a_report_goes_into_a_file_that_is_named(copied_terminal: Terminal, tmp_path: Path) -> None:
+    result = copied_terminal("report", "first", "--format", "bibtex", "--out", tmp_path / "sources.bib")
 
-    assert said.out == f"Wrote {tmp_path / 'sources.bib'}.\n"
+    assert result.out == f"Wrote {tmp_path / 'sources.bib'}.\n"
     assert "@misc{" in (tmp_path / "sources.bib").read_text("utf-8")
 
 
 def test_the_report_of_an_earlier_run_is_not_taken_for_that_of_a_failed_one(
-    answered: Terminal, documents: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch
+    copied_terminal: Terminal, documents: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
     vendors.fail(status=400)
 
-    assert answered("run", QUESTION, "--docs", documents, "--source", "local", "--thread", "first").code == 2
+    assert copied_terminal("run", QUESTION, "--docs", documents, "--source", "local", "--thread", "first").code == 2
 
-    said = answered("report", "first")
-    assert (said.code, said.out) == (2, "")
-    assert "has no report, its run is failed" in said.err
+    result = copied_terminal("report", "first")
+    assert (result.code, result.out) == (2, "")
+    assert "has no report, its run is failed" in result.err
 
 
-def test_a_playbook_shows_what_a_run_taught(answered: Terminal) -> None:
-    playbook = Playbook.model_validate_json(answered("playbook", "show", "default", "--json").out)
+def test_a_playbook_shows_what_a_run_taught(copied_terminal: Terminal) -> None:
+    playbook = Playbook.model_validate_json(copied_terminal("playbook", "show", "default", "--json").out)
 
-    said = answered("playbook", "show", "default")
+    result = copied_terminal("playbook", "show", "default")
 
     assert playbook.bullets
-    assert f"Playbook default, version {playbook.version}" in said.out
-    assert "(on trial)" in said.out
+    assert f"Playbook default, version {playbook.version}" in result.out
+    assert "(on trial)" in result.out
 
 
 # Config
@@ -456,10 +456,10 @@ def test_config_shows_where_values_come_from_and_no_secret(
     monkeypatch.setenv("CONTEND_DATASET", "bridges")
     (tmp_path / ".env").write_text("TAVILY_API_KEY=tvly-planted-0123456789\n")
 
-    said, as_json = terminal("config", "show"), terminal("config", "show", "--json")
+    result, as_json = terminal("config", "show"), terminal("config", "show", "--json")
 
     values = {value["name"]: (value["value"], value["origin"]) for value in json.loads(as_json.out)}
-    assert "planted" not in said.out + as_json.out
+    assert "planted" not in result.out + as_json.out
     assert values["openai_api_key"] == ("(set, hidden)", "environment OPENAI_API_KEY")
     assert values["openai_base_url"] == ("http://127.0.0.1:9/v1", "environment OPENAI_BASE_URL")
     assert values["tavily_api_key"] == ("(set, hidden)", ".env TAVILY_API_KEY")
@@ -476,10 +476,10 @@ def test_networks_and_folders_are_shown_in_the_configuration(
     monkeypatch.setenv("CONTEND_FETCH_ALLOW", "10.0.0.0/8, fd00::/8")
     monkeypatch.setenv("CONTEND_STARTED_IN", str(tmp_path))
 
-    shown = {value["name"]: value["value"] for value in json.loads(terminal("config", "show", "--json").out)}
+    values = {value["name"]: value["value"] for value in json.loads(terminal("config", "show", "--json").out)}
 
-    assert shown["fetch_allow"] == ["10.0.0.0/8", "fd00::/8"]
-    assert shown["started_in"] == str(tmp_path)
+    assert values["fetch_allow"] == ["10.0.0.0/8", "fd00::/8"]
+    assert values["started_in"] == str(tmp_path)
 
 
 def test_config_shows_the_file_behind_each_prompt(terminal: Terminal) -> None:
@@ -500,12 +500,12 @@ def test_config_lists_every_prompt_in_both_languages_with_its_variables(
     monkeypatch.setenv("CONTEND_TEAM_USER_PROMPT", "{{ user_prompt }}")
 
     rows = json.loads(terminal("config", "show", "--prompts", "--json").out)
-    shown = terminal("config", "show", "--prompts").out
+    output = terminal("config", "show", "--prompts").out
 
     names = PromptLibrary(None).names()
     assert [(row["name"], row["language"]) for row in rows] == [(name, lang) for name in names for lang in ("en", "ja")]
     assert {row["path"] for row in rows if row["name"] == "team/brief"} == {"setting team_user_prompt"}
-    assert {word for row in rows for word in (row["name"], *row["variables"])} <= set(shown.split())
+    assert {word for row in rows for word in (row["name"], *row["variables"])} <= set(output.split())
 
 
 # Words

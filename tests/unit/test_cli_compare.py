@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fakes.contests import LARGE_CONTEXT, write_workspace
-from fakes.terminal import Terminal, said_before
+from fakes.terminal import Terminal, run_before
 from fakes.vendors import Vendors
 
 QUESTION = "How does resume go on after a crash, and which calls are repeated?"
@@ -19,14 +19,14 @@ def two_runs(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -
     """A workspace with a run of two teams on all documents, then one of one team on a single document."""
     workspace = tmp_path_factory.mktemp("compared") / "workspace"
     write_workspace(workspace, reads=LARGE_CONTEXT)
-    given = ("--source", "local", "--rounds", "2", "--no-learn", "--no-synthesis")
+    options = ("--source", "local", "--rounds", "2", "--no-learn", "--no-synthesis")
     single = ("--docs", shared_documents / "teams.md", "--team", "alpha", "--thread", "second")
     runs = [
-        ("run", QUESTION, "--docs", shared_documents, "--thread", "first", *given),
-        ("run", OTHER, *single, *given),
+        ("run", QUESTION, "--docs", shared_documents, "--thread", "first", *options),
+        ("run", OTHER, *single, *options),
     ]
     with Vendors() as vendors:
-        assert [said.code for said in said_before(workspace, vendors.base_url, *runs)] == [0, 0]
+        assert [result.code for result in run_before(workspace, vendors.base_url, *runs)] == [0, 0]
     return workspace
 
 
@@ -44,17 +44,17 @@ def terminal(
 
 
 def test_two_runs_are_shown_with_their_questions_teams_rounds_criteria_cost_and_sources(terminal: Terminal) -> None:
-    said = terminal("compare", "first", "latest")
+    result = terminal("compare", "first", "latest")
 
-    assert (said.code, said.err) == (0, "")
-    lines = [" ".join(line.split()) for line in said.out.splitlines()]
+    assert (result.code, result.err) == (0, "")
+    lines = [" ".join(line.split()) for line in result.out.splitlines()]
     assert "A first B second" in lines
     assert f"Question {QUESTION} {OTHER}" in lines
     assert "Teams Alpha, Beta Alpha" in lines
     assert any(line.startswith("Beta, round 1 ") and line.endswith("/100 –") for line in lines)
     assert any(line.startswith("Criteria met ") and line.count(" of ") == 2 for line in lines)
     assert any(line.startswith("Used ") and line.count("tokens") == 2 for line in lines)
-    only_a = said.out.partition("Cited by A only")[2]
+    only_a = result.out.partition("Cited by A only")[2]
     assert "resume.md" in only_a
     assert "teams.md" not in only_a
 
@@ -87,8 +87,8 @@ def test_a_run_without_a_report_is_compared_and_no_source_is_called_the_others_a
     vendors.fail(status=400)
     assert terminal("run", QUESTION, "--docs", documents, "--source", "local", "--thread", "none").code == 2
 
-    said = terminal("compare", "first", "none")
+    result = terminal("compare", "first", "none")
 
-    assert said.code == 0
-    assert "Failed" in said.out
-    assert "Cited by" not in said.out
+    assert result.code == 0
+    assert "Failed" in result.out
+    assert "Cited by" not in result.out

@@ -38,10 +38,10 @@ def japanese_locale(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _run(terminal: Terminal, theme: str, documents: Path, *more: str) -> str:
-    given = ("--docs", documents, "--source", "local", "--rounds", "1", "--thread", "first")
-    said = terminal("run", theme, *given, *more)
-    assert said.code == 0
-    return said.out
+    options = ("--docs", documents, "--source", "local", "--rounds", "1", "--thread", "first")
+    result = terminal("run", theme, *options, *more)
+    assert result.code == 0
+    return result.out
 
 
 def test_a_japanese_run_is_told_in_japanese_from_its_first_line_to_its_last(

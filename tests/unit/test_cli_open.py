@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fakes.terminal import Said, Terminal, said_in_own_process
+from fakes.terminal import CommandResult, Terminal, run_in_own_process
 
 
 @contextmanager
@@ -45,45 +45,45 @@ def browser(tmp_path: Path) -> Path:
     return program
 
 
-def opened(browser: Path, *given: str) -> Said:
+def opened(browser: Path, *given: str) -> CommandResult:
     """`contend open` as a person with this browser calls it: a process settles which browsers there are once."""
-    return said_in_own_process("open", *given, BROWSER=f"{browser} %s")
+    return run_in_own_process("open", *given, BROWSER=f"{browser} %s")
 
 
 @pytest.mark.parametrize(("thread", "place"), [((), ""), (("bridges",), "#/run/bridges")])
 def test_the_page_is_opened_and_its_address_printed(browser: Path, thread: tuple[str, ...], place: str) -> None:
     with page_server("/app/") as port:
-        said = opened(browser, *thread, "--port", str(port))
+        result = opened(browser, *thread, "--port", str(port))
 
     address = f"http://127.0.0.1:{port}/app/{place}"
-    assert (said.code, said.out, said.err) == (0, f"{address}\n", "")
+    assert (result.code, result.out, result.err) == (0, f"{address}\n", "")
     assert browser.with_name("opened.txt").read_text() == f"{address}\n"
 
 
 def test_without_a_browser_the_address_is_for_the_person_to_open() -> None:
     with page_server("/app/") as port:
-        said = said_in_own_process("open", "--port", str(port), BROWSER="/nowhere/browser %s", PATH="/nowhere")
+        result = run_in_own_process("open", "--port", str(port), BROWSER="/nowhere/browser %s", PATH="/nowhere")
 
-    assert said.code == 0
-    assert said.out == f"http://127.0.0.1:{port}/app/\n"
-    assert "No browser was found" in said.err
+    assert result.code == 0
+    assert result.out == f"http://127.0.0.1:{port}/app/\n"
+    assert "No browser was found" in result.err
 
 
 def test_a_port_where_nobody_listens_is_refused_with_the_command_that_helps(terminal: Terminal) -> None:
     with page_server("/app/") as port:
         pass
 
-    said = terminal("open", "--port", str(port))
+    result = terminal("open", "--port", str(port))
 
-    assert (said.code, said.out) == (2, "")
-    assert f"--port {port}: no server answers" in said.err
-    assert "start `contend serve`" in said.err
+    assert (result.code, result.out) == (2, "")
+    assert f"--port {port}: no server answers" in result.err
+    assert "start `contend serve`" in result.err
 
 
 def test_another_programs_server_is_not_taken_for_contends(browser: Path) -> None:
     with page_server("/") as port:
-        said = opened(browser, "--port", str(port))
+        result = opened(browser, "--port", str(port))
 
-    assert (said.code, said.out) == (2, "")
-    assert "is it `contend serve`?" in said.err
+    assert (result.code, result.out) == (2, "")
+    assert "is it `contend serve`?" in result.err
     assert not browser.with_name("opened.txt").exists()

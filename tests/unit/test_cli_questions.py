@@ -11,7 +11,7 @@ import pytest
 from contend.cli.run import answers_of
 from contend.errors import InputError
 from fakes.contests import LARGE_CONTEXT, write_workspace
-from fakes.terminal import Said, Terminal, said_before
+from fakes.terminal import CommandResult, Terminal, run_before
 from fakes.vendors import Vendors
 
 QUESTION = "How does resume go on after a crash, and which calls are repeated?"
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
     """A workspace in which a run waits on thread `asked`, and what its command said."""
 
     workspace: Path
-    said: Said
+    said: CommandResult
 
 
 @pytest.fixture(scope="module")
@@ -54,30 +54,30 @@ def _asked(tmp_path_factory: pytest.TempPathFactory, documents: Path, *more: str
     workspace = tmp_path_factory.mktemp("asked") / "workspace"
     write_workspace(workspace, TEAMS)
     with Vendors() as vendors:
-        (said,) = said_before(workspace, vendors.base_url, ("run", QUESTION, "--docs", documents, *GIVEN, *more))
-    assert said.code == 3
-    return Asked(workspace, said)
+        (result,) = run_before(workspace, vendors.base_url, ("run", QUESTION, "--docs", documents, *GIVEN, *more))
+    assert result.code == 3
+    return Asked(workspace, result)
 
 
-def _go_on_from(terminal: Terminal, asked: Asked) -> None:
-    shutil.copytree(asked.workspace, terminal.workspace, dirs_exist_ok=True)
+def _go_on_from(terminal: Terminal, request: Asked) -> None:
+    shutil.copytree(request.workspace, terminal.workspace, dirs_exist_ok=True)
 
 
 def test_a_run_that_waits_shows_what_is_asked_and_the_command_that_answers(
     terminal: Terminal, asked_three: Asked
 ) -> None:
     _go_on_from(terminal, asked_three)
-    said = asked_three.said
+    result = asked_three.said
 
-    assert "Plan of team Archivist" in said.out
-    assert "search_queries:" in said.out
-    assert "contend resume asked --answer archivist=approve" in said.out
+    assert "Plan of team Archivist" in result.out
+    assert "search_queries:" in result.out
+    assert "contend resume asked --answer archivist=approve" in result.out
     assert "Waiting" in terminal("runs").out
     status = terminal("status", "asked").out
     assert "Waiting" in status
     assert re.search(r"Archivist .* waiting$", status, re.MULTILINE)
     # A plan each: what is spent in rounds that are not finished counts, too.
-    assert all("· 3 model calls ·" in text for text in (said.out, status))
+    assert all("· 3 model calls ·" in text for text in (result.out, status))
 
 
 def test_a_report_that_waits_is_shown_line_by_line_and_as_the_one_that_was_merged(
@@ -85,12 +85,12 @@ def test_a_report_that_waits_is_shown_line_by_line_and_as_the_one_that_was_merge
 ) -> None:
     write_workspace(terminal.workspace, TEAMS, reads=LARGE_CONTEXT)
     teams = ("--team", "archivist", "--team", "skeptic")
-    said = terminal("run", QUESTION, "--docs", documents, *GIVEN[:-1], "report", *teams)
+    result = terminal("run", QUESTION, "--docs", documents, *GIVEN[:-1], "report", *teams)
 
-    assert said.code == 3
-    assert "the merged report is chosen" in said.out
-    assert f"Report merged from the teams' on: {QUESTION}" in said.out
-    assert "\n  ### Overview\n" in said.out
+    assert result.code == 3
+    assert "the merged report is chosen" in result.out
+    assert f"Report merged from the teams' on: {QUESTION}" in result.out
+    assert "\n  ### Overview\n" in result.out
 
 
 def test_questions_are_answered_by_team_one_approved_one_edited_one_rejected(
@@ -100,15 +100,15 @@ def test_questions_are_answered_by_team_one_approved_one_edited_one_rejected(
     edited = tmp_path / "plan.toml"
     edited.write_text('search_queries = ["checkpoint after every step"]\n', "utf-8")
 
-    said = terminal(
+    result = terminal(
         "resume", "asked", "--json",
         "--answer", "archivist=approve",
         "--answer", f"skeptic=edit:{edited}",
         "--answer", "scholar=reject:look for the cap on teams",
     )  # fmt: skip
 
-    outcome = json.loads(said.out.splitlines()[-1])
-    assert said.code == 0
+    outcome = json.loads(result.out.splitlines()[-1])
+    assert result.code == 0
     assert outcome["status"] == "completed"
     assert outcome["questions"] == []
 
@@ -129,13 +129,13 @@ def test_one_approval_answers_all_questions_and_a_reason_is_refused_in_the_termi
 
 
 def test_one_question_is_answered_without_its_name(terminal: Terminal, documents: Path) -> None:
-    given = ("--docs", documents, "--source", "local", "--rounds", "1", "--thread", "asked", "--team", "archivist")
-    assert terminal("run", QUESTION, *given, "--approve", "report").code == 3
+    options = ("--docs", documents, "--source", "local", "--rounds", "1", "--thread", "asked", "--team", "archivist")
+    assert terminal("run", QUESTION, *options, "--approve", "report").code == 3
 
-    said = terminal("resume", "asked", "--reject", "too thin")
+    result = terminal("resume", "asked", "--reject", "too thin")
 
-    assert said.code == 2
-    assert "a person rejected the report: too thin" in said.out
+    assert result.code == 2
+    assert "a person rejected the report: too thin" in result.out
 
 
 def test_questions_are_answered_by_id_one_after_another_and_a_stale_answer_is_refused(
@@ -160,23 +160,23 @@ def test_two_answers_to_one_question_are_refused(terminal: Terminal, asked_two: 
     _go_on_from(terminal, asked_two)
     waiting = json.loads(terminal("resume", "asked", "--json").out.splitlines()[-1])["questions"]
 
-    said = terminal("resume", "asked", "--answer", "archivist=approve", "--answer", f"{waiting[0]['id']}=reject:no")
+    result = terminal("resume", "asked", "--answer", "archivist=approve", "--answer", f"{waiting[0]['id']}=reject:no")
 
-    assert said.code == 2
-    assert "has two answers" in said.err
+    assert result.code == 2
+    assert "has two answers" in result.err
 
 
 def test_an_answer_to_an_unknown_question_is_refused_with_the_open_ones(terminal: Terminal, asked_two: Asked) -> None:
     _go_on_from(terminal, asked_two)
 
-    said = terminal("resume", "asked", "--answer", "nobody=approve")
+    result = terminal("resume", "asked", "--answer", "nobody=approve")
 
-    assert said.code == 2
-    assert "question 'nobody' is not open" in said.err
+    assert result.code == 2
+    assert "question 'nobody' is not open" in result.err
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("values", "message"),
     [
         ({"approve": True, "reject": "no"}, "give one of"),
         ({"approve": True, "answer": ["a=approve"]}, "give one of"),
@@ -187,10 +187,10 @@ def test_an_answer_to_an_unknown_question_is_refused_with_the_open_ones(terminal
         ({"edit": Path("missing.json")}, "cannot be read"),
     ],
 )
-def test_answers_in_doubt_are_refused(given: dict[str, object], said: str) -> None:
-    options = {"approve": False, "edit": None, "reject": None, "answer": [], **given}
+def test_answers_in_doubt_are_refused(values: dict[str, object], message: str) -> None:
+    options = {"approve": False, "edit": None, "reject": None, "answer": [], **values}
 
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         answers_of(**options)  # type: ignore[arg-type]  # made above
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from contend.cli.outcome import slug
-from fakes.terminal import Said, Terminal
+from fakes.terminal import CommandResult, Terminal
 from fakes.vendors import Vendors
 
 QUESTION = "How does resume go on after a crash?"
@@ -22,9 +22,9 @@ def terminal(
     return Terminal(workspace, capsys.readouterr)
 
 
-def _run(terminal: Terminal, documents: Path, *more: str | Path) -> Said:
-    given = ("--docs", documents, "--source", "local", "--team", "archivist", "--rounds", "1", "--no-learn")
-    return terminal("run", QUESTION, *given, *more)
+def _run(terminal: Terminal, documents: Path, *more: str | Path) -> CommandResult:
+    options = ("--docs", documents, "--source", "local", "--team", "archivist", "--rounds", "1", "--no-learn")
+    return terminal("run", QUESTION, *options, *more)
 
 
 def _names(folder: Path) -> list[str]:
@@ -34,10 +34,10 @@ def _names(folder: Path) -> list[str]:
 def test_the_report_lies_below_the_working_directory_and_the_last_line_says_so(
     terminal: Terminal, documents: Path, tmp_path: Path
 ) -> None:
-    said = _run(terminal, documents)
+    result = _run(terminal, documents)
 
     folder = Path("contend-results") / SLUG
-    assert said.out.splitlines()[-1] == f"Report  {folder}/report.md"
+    assert result.out.splitlines()[-1] == f"Report  {folder}/report.md"
     assert _names(tmp_path / folder) == FILES
 
 
@@ -63,11 +63,11 @@ def test_a_folder_with_another_runs_report_is_refused_before_anything_is_spent(
     before = (tmp_path / "mine" / "report.md").read_bytes()
     calls = len(vendors.calls)
 
-    said = _run(terminal, documents, "--out", tmp_path / "mine")
+    result = _run(terminal, documents, "--out", tmp_path / "mine")
     resumed = terminal("resume", "first", "--out", tmp_path / "mine")
 
-    assert (said.code, len(vendors.calls)) == (2, calls)
-    assert "report.md of another run is there: name another folder" in said.err
+    assert (result.code, len(vendors.calls)) == (2, calls)
+    assert "report.md of another run is there: name another folder" in result.err
     assert resumed.code == 0
     assert (tmp_path / "mine" / "report.md").read_bytes() == before
 
@@ -89,10 +89,10 @@ def test_where_nothing_can_be_written_the_report_stays_in_the_workspace(
 ) -> None:
     (tmp_path / "contend-results").write_text("a file in the way")
 
-    said = _run(terminal, documents, "--thread", "first")
+    result = _run(terminal, documents, "--thread", "first")
 
-    assert said.code == 0
-    assert said.out.splitlines()[-1] == "Report  workspace/results/first/report.md"
+    assert result.code == 0
+    assert result.out.splitlines()[-1] == "Report  workspace/results/first/report.md"
 
 
 @pytest.mark.parametrize(

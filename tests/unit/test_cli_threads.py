@@ -11,7 +11,7 @@ import pytest
 
 from contend.stores.record import RecordStore
 from fakes.record_rows import execution
-from fakes.terminal import CONTEND, Terminal, said_by, said_in_own_process
+from fakes.terminal import CONTEND, Terminal, run_child, run_in_own_process
 
 THREADS = (
     "0c9f3a52-7b1e-4f6d-9a55-0d2c1b3e4f50",
@@ -57,10 +57,10 @@ def test_a_thread_is_named_by_its_id_its_beginning_or_as_the_latest(terminal: Te
 
 
 def test_a_beginning_of_several_ids_is_refused_with_some_of_them(terminal: Terminal) -> None:
-    said = terminal("status", "0c9f3a52")
+    result = terminal("status", "0c9f3a52")
 
-    assert said.code == 2
-    assert f"thread '0c9f3a52' may be one of 2 ({THREADS[1]}, {THREADS[0]}): give more of its id" in said.err
+    assert result.code == 2
+    assert f"thread '0c9f3a52' may be one of 2 ({THREADS[1]}, {THREADS[0]}): give more of its id" in result.err
 
 
 def test_less_than_four_characters_name_no_thread_by_its_beginning(terminal: Terminal) -> None:
@@ -80,24 +80,24 @@ def test_every_command_with_a_thread_takes_a_short_id_and_the_latest(terminal: T
 
 
 def test_latest_without_any_run_says_how_to_begin(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = Terminal(workspace, capsys.readouterr)("report", "latest")
+    output = Terminal(workspace, capsys.readouterr)("report", "latest")
 
-    assert said.code == 2
-    assert "no runs yet: begin with `contend run THEME`" in said.err
+    assert output.code == 2
+    assert "no runs yet: begin with `contend run THEME`" in output.err
 
 
 def test_no_run_gets_the_thread_latest(terminal: Terminal) -> None:
-    said = terminal("run", "Why do bridges hum?", "--thread", "latest")
+    result = terminal("run", "Why do bridges hum?", "--thread", "latest")
 
-    assert said.code == 2
-    assert "--thread 'latest'" in said.err
+    assert result.code == 2
+    assert "--thread 'latest'" in result.err
 
 
 def test_drawn_ids_are_listed_as_short_as_they_are_unique_and_others_whole(terminal: Terminal) -> None:
-    listed = re.findall(r"^(\S+) +2026-", terminal("runs").out, re.MULTILINE)
+    threads = re.findall(r"^(\S+) +2026-", terminal("runs").out, re.MULTILINE)
 
-    assert listed == ["bridges-again", "bridges", "7d40c6b2", THREADS[1], THREADS[0]]
-    assert [_thread_shown(terminal, name) for name in listed] == list(reversed(THREADS))
+    assert threads == ["bridges-again", "bridges", "7d40c6b2", THREADS[1], THREADS[0]]
+    assert [_thread_shown(terminal, name) for name in threads] == list(reversed(THREADS))
     assert {row["thread_id"] for row in json.loads(terminal("runs", "--json").out)} == set(THREADS)
 
 
@@ -117,31 +117,31 @@ def test_the_help_of_a_run_has_each_choice_in_one_piece_in_80_columns(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
-    shown = Terminal(workspace, capsys.readouterr)("run", "--help").out
+    output = Terminal(workspace, capsys.readouterr)("run", "--help").out
 
-    assert all(choice in shown for choice in ("<quick|standard|deep>", "<brief|standard|long>", "<auto|en|ja>"))
+    assert all(choice in output for choice in ("<quick|standard|deep>", "<brief|standard|long>", "<auto|en|ja>"))
 
 
 def test_contend_runs_as_a_module_under_its_own_name() -> None:
-    said = said_by(sys.executable, "-m", "contend", "run", "-h")
+    result = run_child(sys.executable, "-m", "contend", "run", "-h")
 
-    assert "Usage: contend run" in said.out
+    assert "Usage: contend run" in result.out
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_shell_gets_its_completion(shell: str) -> None:
     # Asked of contend itself: `--show-completion` looks for the shell that it was started from.
-    said = said_by(CONTEND, _CONTEND_COMPLETE=f"source_{shell}")
+    result = run_child(CONTEND, _CONTEND_COMPLETE=f"source_{shell}")
 
-    assert (said.code, said.err) == (0, "")
-    assert "_CONTEND_COMPLETE" in said.out
+    assert (result.code, result.err) == (0, "")
+    assert "_CONTEND_COMPLETE" in result.out
 
 
 def completed(line: str, **environment: str) -> list[str]:
     """What bash offers for the last word of a line."""
     words = line.split(" ")
     typed = {"_CONTEND_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
-    return said_in_own_process(**typed, **environment).out.split()
+    return run_in_own_process(**typed, **environment).out.split()
 
 
 def test_commands_options_and_threads_are_completed(terminal: Terminal) -> None:

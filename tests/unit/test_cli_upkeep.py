@@ -9,8 +9,8 @@ import pytest
 
 from contend.report import head_markdown
 from contend.settings.files import load_config
-from fakes.reports import finished, run_head
-from fakes.terminal import Terminal, said_before
+from fakes.reports import finished_report, run_head
+from fakes.terminal import Terminal, run_before
 from fakes.vendors import Vendors
 
 QUESTION = "How does resume go on after a crash, and which calls are repeated?"
@@ -29,15 +29,15 @@ def terminal(
 def bridges_run(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Path:
     """A workspace with a finished run on thread `first` that taught the dataset bridges."""
     workspace = tmp_path_factory.mktemp("bridges") / "workspace"
-    given = ("--docs", shared_documents, "--source", "local", "--rounds", "2:3", "--thread", "first")
+    options = ("--docs", shared_documents, "--source", "local", "--rounds", "2:3", "--thread", "first")
     with Vendors() as vendors:
-        (said,) = said_before(workspace, vendors.base_url, ("run", QUESTION, *given, "--dataset", "bridges"))
-    assert said.code == 0
+        (result,) = run_before(workspace, vendors.base_url, ("run", QUESTION, *options, "--dataset", "bridges"))
+    assert result.code == 0
     return workspace
 
 
 @pytest.fixture
-def answered(terminal: Terminal, bridges_run: Path) -> Terminal:
+def copied_terminal(terminal: Terminal, bridges_run: Path) -> Terminal:
     """A copy of it."""
     shutil.copytree(bridges_run, terminal.workspace)
     return terminal
@@ -46,9 +46,9 @@ def answered(terminal: Terminal, bridges_run: Path) -> Terminal:
 def test_init_writes_a_workspace_that_loads(terminal: Terminal, tmp_path: Path) -> None:
     folder = tmp_path / "mine"
 
-    said = terminal("init", folder)
+    result = terminal("init", folder)
 
-    assert said.code == 0
+    assert result.code == 0
     config = load_config(folder)
     assert all(str(path).startswith(str(folder)) for path in config.files.values())
     assert (folder / "prompts" / "writer" / "write.ja.md.j2").is_file()
@@ -70,23 +70,23 @@ def test_init_overwrites_nothing_unless_forced(terminal: Terminal, tmp_path: Pat
     assert 'default = "mine"' not in mine.read_text("utf-8")
 
 
-def test_delete_leaves_nothing_of_the_thread(answered: Terminal) -> None:
-    assert (answered.workspace / "results" / "first").is_dir()
+def test_delete_leaves_nothing_of_the_thread(copied_terminal: Terminal) -> None:
+    assert (copied_terminal.workspace / "results" / "first").is_dir()
 
-    said = answered("delete", "first")
+    result = copied_terminal("delete", "first")
 
-    assert said.code == 0
-    assert "Deleted thread first: 1 run" in said.out
-    assert answered("status", "first").code == 2
-    assert not (answered.workspace / "results" / "first").exists()
+    assert result.code == 0
+    assert "Deleted thread first: 1 run" in result.out
+    assert copied_terminal("status", "first").code == 2
+    assert not (copied_terminal.workspace / "results" / "first").exists()
 
 
-def test_a_playbook_is_searched(answered: Terminal) -> None:
-    said = answered("playbook", "search", "bridges", "search each point")
+def test_a_playbook_is_searched(copied_terminal: Terminal) -> None:
+    result = copied_terminal("playbook", "search", "bridges", "search each point")
 
-    assert said.code == 0
-    assert "on trial" in said.out
-    assert answered("playbook", "search", "rivers", "rounds").code == 2
+    assert result.code == 0
+    assert "on trial" in result.out
+    assert copied_terminal("playbook", "search", "rivers", "rounds").code == 2
 
 
 def test_any_text_is_scored(terminal: Terminal, documents: Path) -> None:
@@ -101,19 +101,19 @@ def test_any_text_is_scored(terminal: Terminal, documents: Path) -> None:
 
 
 def test_a_text_without_citations_is_told_what_it_is_held_to(terminal: Terminal, documents: Path) -> None:
-    said = terminal("evaluate", documents / "resume.md", "--theme", "How does resume work?").out
+    output = terminal("evaluate", documents / "resume.md", "--theme", "How does resume work?").out
 
-    assert "Overall 50.0/100\ncapped: nothing is cited" in said
+    assert "Overall 50.0/100\ncapped: nothing is cited" in output
 
 
 def test_a_report_of_contend_is_scored_by_its_own_references(terminal: Terminal, tmp_path: Path) -> None:
     report = tmp_path / "report.md"
-    report.write_text(f"{finished().to_markdown()}\n\n{head_markdown(run_head(), 'en')}\n", "utf-8")
+    report.write_text(f"{finished_report().to_markdown()}\n\n{head_markdown(run_head(), 'en')}\n", "utf-8")
 
-    said = terminal("evaluate", report, "--theme", QUESTION, "--model", "strict", "--json")
+    result = terminal("evaluate", report, "--theme", QUESTION, "--model", "strict", "--json")
 
-    metrics = {metric["name"]: metric for metric in json.loads(said.out)["metrics"]}
-    assert (said.code, metrics["citation_validity"]["score"]) == (0, 1.0)
+    metrics = {metric["name"]: metric for metric in json.loads(result.out)["metrics"]}
+    assert (result.code, metrics["citation_validity"]["score"]) == (0, 1.0)
     assert metrics["citation_support"]["score"] is None
     assert metrics["citation_support"]["reason"] == "no statement cites a passage that is at hand"
 
@@ -136,48 +136,50 @@ def test_an_empty_text_and_a_missing_file_are_refused(terminal: Terminal, tmp_pa
 
 
 def test_a_damaged_playbook_goes_back_by_the_very_command_that_its_error_names(
-    answered: Terminal,
+    copied_terminal: Terminal,
 ) -> None:
-    before = answered("playbook", "show", "bridges", "--json").out
-    playbook = answered.workspace / "playbooks" / "bridges.json"
+    before = copied_terminal("playbook", "show", "bridges", "--json").out
+    playbook = copied_terminal.workspace / "playbooks" / "bridges.json"
     playbook.write_text("{ torn", "utf-8")
 
-    named = re.search(r"`contend (playbook rollback bridges \d+)`", answered("playbook", "show", "bridges").err)
-    assert named is not None
-    again = answered(*named[1].split())
+    advice = re.search(r"`contend (playbook rollback bridges \d+)`", copied_terminal("playbook", "show", "bridges").err)
+    assert advice is not None
+    again = copied_terminal(*advice[1].split())
 
     assert (again.code, again.err) == (0, "")
     assert "as it was in version 1, now version 2" in again.out
-    bullets = [json.loads(each)["bullets"] for each in (before, answered("playbook", "show", "bridges", "--json").out)]
+    bullets = [
+        json.loads(each)["bullets"] for each in (before, copied_terminal("playbook", "show", "bridges", "--json").out)
+    ]
     assert bullets[0] == bullets[1]
-    assert "rolled back to version 1" in answered("playbook", "history", "bridges").out
+    assert "rolled back to version 1" in copied_terminal("playbook", "history", "bridges").out
     assert playbook.with_suffix(".damaged.json").read_text("utf-8") == "{ torn"
 
 
-def test_a_finished_run_teaches_another_dataset_once(answered: Terminal) -> None:
-    first, again = (answered("learn", "rivers", "--from", name) for name in ("first", "latest"))
+def test_a_finished_run_teaches_another_dataset_once(copied_terminal: Terminal) -> None:
+    first, again = (copied_terminal("learn", "rivers", "--from", name) for name in ("first", "latest"))
 
     assert (first.code, again.code) == (0, 0)
     assert "Playbook rivers: 1 added, now version 1." in first.out
     assert again.out == first.out
-    assert len(json.loads(answered("playbook", "show", "rivers", "--json").out)["bullets"]) == 1
+    assert len(json.loads(copied_terminal("playbook", "show", "rivers", "--json").out)["bullets"]) == 1
 
 
 def test_labelled_questions_are_answered_before_and_after_and_tested_in_turns(
     terminal: Terminal, tmp_path: Path
 ) -> None:
     labels = tmp_path / "labels.jsonl"
-    asked = [{"question": f"What is {number} + 2?", "answer": str(number + 2)} for number in range(40)]
-    labels.write_text("\n".join(map(json.dumps, asked)), "utf-8")
+    questions = [{"question": f"What is {number} + 2?", "answer": str(number + 2)} for number in range(40)]
+    labels.write_text("\n".join(map(json.dumps, questions)), "utf-8")
 
-    learned = terminal("learn", "sums", "--from", labels, "--format", "number")
+    result = terminal("learn", "sums", "--from", labels, "--format", "number")
     tested = terminal(
         "playbook", "ab", "sums", "--labels", labels, "--versions", "0,0", "--format", "number", "--limit", "5"
     )
 
-    assert learned.code == 0, learned.err
-    assert re.search(r"Before: 100\.0% of \d+ right, after: 100\.0% \(number\)\.", learned.out)
-    assert "0 gained, 0 lost, p = 1.000" in learned.out
+    assert result.code == 0, result.err
+    assert re.search(r"Before: 100\.0% of \d+ right, after: 100\.0% \(number\)\.", result.out)
+    assert "0 gained, 0 lost, p = 1.000" in result.out
     assert tested.out.count("5 of 5 right (100.0%, number)") == 4
     assert "control, version 0 twice: 0 gained, 0 lost" in tested.out
 
@@ -185,12 +187,12 @@ def test_labelled_questions_are_answered_before_and_after_and_tested_in_turns(
 def test_what_cannot_be_learned_from_is_one_line(terminal: Terminal, tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text("{}\n")
 
-    for source, named in (
+    for source, message in (
         (tmp_path / "bad.jsonl", "line 1"),
         ("nowhere", "--from nowhere: neither a file nor a thread with a run"),
         (tmp_path / "x.jsonl", "cannot be"),
     ):
-        said = terminal("learn", "sums", "--from", source)
-        assert said.code == 2
-        assert named in said.err
-        assert said.err.count("\n") == 1
+        result = terminal("learn", "sums", "--from", source)
+        assert result.code == 2
+        assert message in result.err
+        assert result.err.count("\n") == 1

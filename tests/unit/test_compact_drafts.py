@@ -11,14 +11,14 @@ OFFERED = [Passage(id=f"{number:064d}", url=f"https://a.org/{number}", title="A"
 
 
 def _reply(*analysis: tuple[str, list[int]], limits: tuple[str, ...] = ()) -> DraftReply:
-    said = [{"text": text, "sources": sources} for text, sources in analysis]
+    sentences = [{"text": text, "sources": sources} for text, sources in analysis]
     first = [{"text": "Bridges hum in the wind.", "sources": [1]}]
     finding = [{"text": "Dampers quieten most of them.", "sources": [1]}]
     return DraftReply.model_validate(
         {
             "summary": first,
             "findings": finding,
-            "analysis": [*first, *said],
+            "analysis": [*first, *sentences],
             "limits": [{"text": text, "sources": []} for text in limits],
             "bullets": [],
         }
@@ -30,9 +30,9 @@ def analysis(draft: Draft) -> list[CitedSentence]:
 
 
 def test_what_a_model_wrote_stays_word_for_word() -> None:
-    said = ('Slats sing. And\u200b "hum": `x[0]`, why? The slats of the west railing do not…', [1])
+    sentence = ('Slats sing. And\u200b "hum": `x[0]`, why? The slats of the west railing do not…', [1])
 
-    draft = draft_of(_reply(said, said), OFFERED, [])
+    draft = draft_of(_reply(sentence, sentence), OFFERED, [])
 
     assert [sentence.text for sentence in analysis(draft)][1:] == [
         'Slats sing. And "hum": `x[0]`, why? The slats of the west railing do not…'
@@ -47,9 +47,9 @@ def test_a_source_that_was_not_offered_is_not_cited_and_another_once() -> None:
 
 @pytest.mark.parametrize(("offered", "kept"), [(0, []), (2, [2, 1])])
 def test_bullets_that_a_model_makes_up_spoil_no_draft(offered: int, kept: list[int]) -> None:
-    said = _reply(("Vortices are shed.", [])).model_dump() | {"bullets": [2, 7, "b-1", 0, 1, *range(3, 20)]}
+    reply = _reply(("Vortices are shed.", [])).model_dump() | {"bullets": [2, 7, "b-1", 0, 1, *range(3, 20)]}
 
-    assert draft_reply(2, offered).model_validate(said).bullets == kept
+    assert draft_reply(2, offered).model_validate(reply).bullets == kept
 
 
 def test_bullets_that_were_used_are_noted_once_as_far_as_there_are_such() -> None:

@@ -51,16 +51,16 @@ GROQ: Paths = {"/v1/models": {"data": [{"id": "kimi", "context_window": 262_144}
 @contextmanager
 def server(paths: Paths, *, hang: bool = False) -> Iterator[tuple[str, list[str]]]:
     """A server that answers `GET` of these paths: its base URL, and what it was asked."""
-    asked: list[str] = []
+    paths_asked: list[str] = []
     over = Event()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            asked.append(self.path)
+            paths_asked.append(self.path)
             if hang:
                 over.wait(30)
-            told = paths.get(self.path, {"error": "no such path"})
-            body = told if isinstance(told, bytes) else json.dumps(told).encode()
+            answer = paths.get(self.path, {"error": "no such path"})
+            body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
             self.send_response(200 if self.path in paths else 404)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -72,14 +72,14 @@ def server(paths: Paths, *, hang: bool = False) -> Iterator[tuple[str, list[str]
     running = LoopbackServer(("127.0.0.1", 0), Handler)
     running.start()
     try:
-        yield f"http://127.0.0.1:{running.server_address[1]}/v1", asked
+        yield f"http://127.0.0.1:{running.server_address[1]}/v1", paths_asked
     finally:
         over.set()
         running.stop()
 
 
 @pytest.fixture
-def opened(workspace: Path) -> Callable[..., Services]:
+def open_services(workspace: Path) -> Callable[..., Services]:
     """Services on an endpoint, with a `[context]` table of the workspace's own where one is given."""
 
     def make(url: str | None, table: str = "") -> Services:
@@ -91,7 +91,7 @@ def opened(workspace: Path) -> Callable[..., Services]:
 
 
 @pytest.mark.parametrize(
-    ("told", "name", "tokens"),
+    ("answers", "name", "tokens"),
     [
         (VLLM, "qwen3", 40_960),
         (LLAMA_CPP, "qwen", 8192),
@@ -118,10 +118,10 @@ def opened(workspace: Path) -> Callable[..., Services]:
     ],
 )
 async def test_what_the_endpoint_tells_of_a_model_is_its_context(
-    opened: Callable[..., Services], told: Paths, name: str, tokens: int
+    open_services: Callable[..., Services], answers: Paths, name: str, tokens: int
 ) -> None:
-    with server(told) as (url, _):
-        contexts = await opened(url).models.contexts([name])
+    with server(answers) as (url, _):
+        contexts = await open_services(url).models.contexts([name])
 
     assert contexts == {name: ModelContext(tokens, url)}
 
@@ -141,45 +141,49 @@ async def test_what_the_endpoint_tells_of_a_model_is_its_context(
     ],
     ids=["nothing", "not-loaded", "no-numbers", "no-size", "no-json"],
 )
-async def test_a_model_of_which_nobody_tells_reads_32000_tokens(opened: Callable[..., Services], paths: Paths) -> None:
+async def test_a_model_of_which_nobody_tells_reads_32000_tokens(
+    open_services: Callable[..., Services], paths: Paths
+) -> None:
     with server(paths) as (url, _):
-        contexts = await opened(url).models.contexts(["qwen3:8b"])
+        contexts = await open_services(url).models.contexts(["qwen3:8b"])
 
     assert contexts == {"qwen3:8b": ModelContext(32_000, "default")}
 
 
-async def test_an_endpoint_that_never_answers_or_is_not_there_costs_no_run(opened: Callable[..., Services]) -> None:
+async def test_an_endpoint_that_never_answers_or_is_not_there_costs_no_run(
+    open_services: Callable[..., Services],
+) -> None:
     with server(VLLM, hang=True) as (url, _):
-        waited = await opened(url).models.contexts(["qwen3"])
-    refused = await opened("http://127.0.0.1:9/v1").models.contexts(["qwen3"])
+        waited = await open_services(url).models.contexts(["qwen3"])
+    refused = await open_services("http://127.0.0.1:9/v1").models.contexts(["qwen3"])
 
     assert waited == refused == {"qwen3": ModelContext(32_000, "default")}
 
 
 async def test_an_endpoint_is_asked_once_and_only_for_models_that_config_leaves_out(
-    opened: Callable[..., Services],
+    open_services: Callable[..., Services],
 ) -> None:
-    with server(VLLM) as (url, asked):
-        services = opened(url, '"qwen*" = 9000')
+    with server(VLLM) as (url, paths_asked):
+        services = open_services(url, '"qwen*" = 9000')
         known = await services.models.contexts(["qwen3"])
-        before = list(asked)
+        before = list(paths_asked)
         for _ in range(2):
             await services.models.contexts(["qwen3", "other"])
 
     assert known == {"qwen3": ModelContext(9000, 'config/models.toml [context] "qwen*"')}
-    assert (before, asked) == ([], ["/v1/models"])
+    assert (before, paths_asked) == ([], ["/v1/models"])
 
 
-async def test_openai_is_not_asked_because_it_lists_no_sizes(opened: Callable[..., Services]) -> None:
-    services = Services(load_settings(workspace=opened(None).folder, OPENAI_API_KEY="sk-x"))  # type: ignore[arg-type]  # pydantic's secret
+async def test_openai_is_not_asked_because_it_lists_no_sizes(open_services: Callable[..., Services]) -> None:
+    services = Services(load_settings(workspace=open_services(None).folder, OPENAI_API_KEY="sk-x"))  # type: ignore[arg-type]  # pydantic's secret
 
     assert await services.models.contexts(["some-model"]) == {"some-model": ModelContext(32_000, "default")}
 
 
 async def test_a_models_own_name_wins_over_patterns_and_the_workspaces_over_the_shipped(
-    opened: Callable[..., Services],
+    open_services: Callable[..., Services],
 ) -> None:
-    services = opened(None, '"gpt-*" = 20000\n"gpt-5-mini" = 30000')
+    services = open_services(None, '"gpt-*" = 20000\n"gpt-5-mini" = 30000')
 
     contexts = await services.models.contexts(["gpt-5-mini", "gpt-5", "o3-mini"])
 
@@ -219,8 +223,8 @@ def resolved(services: Services, **given: Any) -> ResolvedOptions:  # noqa: ANN4
     return found.options.model_copy(update={"contexts": {"large": 128_000, "small": 8192}})
 
 
-def test_a_role_has_the_profile_of_the_model_that_plays_it(opened: Callable[..., Services]) -> None:
-    services = opened(None)
+def test_a_role_has_the_profile_of_the_model_that_plays_it(open_services: Callable[..., Services]) -> None:
+    services = open_services(None)
     options = resolved(services, model="large", models={"judge": "small", "reviewer": "unknown"})
     team = TeamConfig(team_id="a", name="A", sources=["local"], models={"writer": "small"})
 
@@ -241,12 +245,12 @@ def test_config_show_and_doctor_say_how_much_each_model_reads_and_who_says_so(
     (workspace / "config" / "models.toml").write_text('default = "qwen3"\n[roles]\njudge = "gpt-5-mini"\n', "utf-8")
     with server(VLLM) as (url, _):
         monkeypatch.setenv("OPENAI_BASE_URL", url)
-        shown = {value["name"]: value for value in json.loads(terminal("config", "show", "--json").out)}
+        values = {value["name"]: value for value in json.loads(terminal("config", "show", "--json").out)}
         checked = {check["name"]: check for check in json.loads(terminal("doctor", "--json").out)["checks"]}
 
-    told = shown["run.contexts.qwen3"]
-    assert (told["value"], told["origin"]) == (40_960, url)
-    assert shown["run.contexts.gpt-5-mini"]["origin"] == 'config/models.toml [context] "gpt-5*"'
+    size = values["run.contexts.qwen3"]
+    assert (size["value"], size["origin"]) == (40_960, url)
+    assert values["run.contexts.gpt-5-mini"]["origin"] == 'config/models.toml [context] "gpt-5*"'
     assert checked["context"]["state"] == "ok"
     assert f"qwen3 40,960 tokens ({url})" in checked["context"]["said"]
 

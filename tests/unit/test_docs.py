@@ -96,25 +96,25 @@ def test_every_command_that_a_page_names_exists_with_its_options(page: Path) -> 
 def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 
-    named = {line.split()[1] for line in _commands(page) if line.startswith("make ")}
+    names = {line.split()[1] for line in _commands(page) if line.startswith("make ")}
 
-    assert named <= targets
+    assert names <= targets
 
 
 @each_page
 def test_every_environment_variable_that_a_page_names_is_read(page: Path) -> None:
     options = {f"CONTEND_{name.upper()}" for name in [*RunOptions.model_fields, *PromptBuilderSettings.model_fields]}
 
-    named = set(_VARIABLE.findall(page.read_text("utf-8"))) - {"CONTEND_"}
+    names = set(_VARIABLE.findall(page.read_text("utf-8"))) - {"CONTEND_"}
 
-    assert named <= _variables() | options
+    assert names <= _variables() | options
 
 
 def test_every_file_and_function_of_the_architecture_page_is_there() -> None:
     for name, function in _FILE.findall((ROOT / "ARCHITECTURE.md").read_text("utf-8")):
-        found = [path for root in (ROOT / "src" / "contend", ROOT) if (path := root / name).exists()]
-        assert found, name
-        assert not function or re.search(rf"\b{function}\b", found[0].read_text("utf-8")), f"{name}: {function}"
+        paths = [path for root in (ROOT / "src" / "contend", ROOT) if (path := root / name).exists()]
+        assert paths, name
+        assert not function or re.search(rf"\b{function}\b", paths[0].read_text("utf-8")), f"{name}: {function}"
 
 
 def test_the_architecture_page_lists_every_room_in_the_order_of_the_import_contract() -> None:
@@ -236,9 +236,9 @@ def test_every_whole_python_example_ends_with_a_report(
 
         runpy.run_path(str(tmp_path / f"example{number}.py"), run_name="__main__")
 
-        said = capsys.readouterr().out
-        assert "completed" in said
-        assert "## References" in said
+        output = capsys.readouterr().out
+        assert "completed" in output
+        assert "## References" in output
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.name)

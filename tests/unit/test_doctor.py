@@ -17,30 +17,30 @@ def terminal(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
 
 def checks(terminal: Terminal) -> tuple[int, dict[str, dict[str, str]]]:
     """The exit code and the checks by name."""
-    said = terminal("doctor", "--json")
-    shown = json.loads(said.out)
-    assert shown["ready"] is (said.code == 0)
-    return said.code, {check["name"]: check for check in shown["checks"]}
+    result = terminal("doctor", "--json")
+    values = json.loads(result.out)
+    assert values["ready"] is (result.code == 0)
+    return result.code, {check["name"]: check for check in values["checks"]}
 
 
 def test_without_any_key_the_main_job_can_run_and_each_thing_says_how_it_is(terminal: Terminal) -> None:
-    said = terminal("doctor")
+    result = terminal("doctor")
 
-    assert said.code == 0
-    assert "quotes from your documents, without a language model" in said.out
-    assert "give --docs PATH to a run" in said.out
-    assert "set TAVILY_API_KEY" in said.out
-    assert "Ready.\nNext  contend run THEME --docs FOLDER" in said.out
+    assert result.code == 0
+    assert "quotes from your documents, without a language model" in result.out
+    assert "give --docs PATH to a run" in result.out
+    assert "set TAVILY_API_KEY" in result.out
+    assert "Ready.\nNext  contend run THEME --docs FOLDER" in result.out
     assert terminal.files() == []
 
 
 def test_an_endpoint_with_the_model_is_ready(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     with endpoint("gpt-5-mini", "other") as url:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
-        code, found = checks(terminal)
+        code, findings = checks(terminal)
 
     assert code == 0
-    assert found["model"]["said"] == f"{url} has gpt-5-mini"
+    assert findings["model"]["said"] == f"{url} has gpt-5-mini"
 
 
 def test_a_model_that_is_not_there_is_named_with_those_that_are(
@@ -48,19 +48,19 @@ def test_a_model_that_is_not_there_is_named_with_those_that_are(
 ) -> None:
     with endpoint("llama3", "qwen") as url:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
-        code, found = checks(terminal)
+        code, findings = checks(terminal)
 
     assert code == 2
-    assert "has llama3, qwen, not gpt-5-mini" in found["model"]["said"]
-    assert "--model NAME" in found["model"]["remedy"]
+    assert "has llama3, qwen, not gpt-5-mini" in findings["model"]["said"]
+    assert "--model NAME" in findings["model"]["remedy"]
 
 
 def test_a_server_of_a_single_model_may_answer_by_any_name(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     with endpoint("local.gguf") as url:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
-        code, found = checks(terminal)
+        code, findings = checks(terminal)
 
-    assert (code, found["model"]["state"]) == (0, "warning")
+    assert (code, findings["model"]["state"]) == (0, "warning")
 
 
 def test_a_refused_key_is_a_fault_that_does_not_show_the_key(
@@ -69,22 +69,22 @@ def test_a_refused_key_is_a_fault_that_does_not_show_the_key(
     with endpoint(status=401, chat=401) as url:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789")
-        said = terminal("doctor")
+        result = terminal("doctor")
 
-    assert said.code == 2
-    assert "refused the key" in said.out
-    assert "Not ready: mend model." in said.out
-    assert "planted" not in said.out + said.err
+    assert result.code == 2
+    assert "refused the key" in result.out
+    assert "Not ready: mend model." in result.out
+    assert "planted" not in result.out + result.err
 
 
 def test_an_endpoint_that_is_not_there_is_a_fault(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
 
-    code, found = checks(terminal)
+    code, findings = checks(terminal)
 
     assert code == 2
-    assert "cannot be reached" in found["model"]["said"]
-    assert "--team quotes" in found["model"]["remedy"]
+    assert "cannot be reached" in findings["model"]["said"]
+    assert "--team quotes" in findings["model"]["remedy"]
 
 
 @pytest.mark.parametrize("body", [b"[]", b'{"data": null}', b'{"data": []}'])
@@ -142,10 +142,10 @@ def test_a_broken_config_file_is_a_fault_that_names_it(terminal: Terminal) -> No
     broken.parent.mkdir(parents=True)
     broken.write_text("patience = \n")
 
-    code, found = checks(terminal)
+    code, findings = checks(terminal)
 
     assert code == 2
-    assert str(broken) in found["config"]["said"]
+    assert str(broken) in findings["config"]["said"]
 
 
 def test_a_prompt_that_does_not_render_is_a_fault_that_names_it(terminal: Terminal) -> None:
@@ -153,37 +153,37 @@ def test_a_prompt_that_does_not_render_is_a_fault_that_names_it(terminal: Termin
     broken.parent.mkdir(parents=True)
     broken.write_text("{{ thema }}")
 
-    code, found = checks(terminal)
+    code, findings = checks(terminal)
 
     assert code == 2
-    assert str(broken) in found["prompts"]["said"]
+    assert str(broken) in findings["prompts"]["said"]
 
 
 def test_a_workspace_below_a_file_is_a_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
 
-    said = Terminal(tmp_path / "file" / "workspace", capsys.readouterr)("doctor")
+    output = Terminal(tmp_path / "file" / "workspace", capsys.readouterr)("doctor")
 
-    assert said.code == 2
-    assert f"{tmp_path / 'file'} is a file: name a folder" in said.err
+    assert output.code == 2
+    assert f"{tmp_path / 'file'} is a file: name a folder" in output.err
 
 
 def test_runs_that_only_memory_keeps_are_warned_of(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONTEND_CHECKPOINTER", "memory")
 
-    code, found = checks(terminal)
+    code, findings = checks(terminal)
 
-    assert (code, found["checkpointer"]["state"]) == (0, "warning")
+    assert (code, findings["checkpointer"]["state"]) == (0, "warning")
 
 
 def test_a_damaged_checkpoint_file_is_a_fault(terminal: Terminal) -> None:
     terminal.workspace.mkdir()
     (terminal.workspace / "checkpoints.sqlite").write_bytes(b"no database" * 100)
 
-    code, found = checks(terminal)
+    code, findings = checks(terminal)
 
     assert code == 2
-    assert "SQLite says" in found["checkpointer"]["said"]
+    assert "SQLite says" in findings["checkpointer"]["said"]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from contend.sources.readers.csv_table import read_csv
 from contend.sources.readers.document import Document, Unreadable
 from contend.sources.readers.pdf import pages_to_markdown, read_pdf
 from contend.sources.readers.word import read_docx
-from fakes.files import make_docx, make_locked_pdf, make_pdf, saved
+from fakes.files import docx_bytes, make_docx, make_locked_pdf, make_pdf
 
 HERE = Path("file")
 WIND = "Vortices leave both sides of the deck in turn, and the bridge hums."
@@ -33,8 +33,8 @@ def csv(text: str, encoding: str = "utf-8") -> Document:
     return read_csv(text.encode(encoding), HERE)
 
 
-def names(found: list[Found]) -> list[str]:
-    return [Path(unquote(urlsplit(each.result.url).path)).name for each in found]
+def names(results: list[Found]) -> list[str]:
+    return [Path(unquote(urlsplit(each.result.url).path)).name for each in results]
 
 
 # -- PDF
@@ -47,17 +47,17 @@ def test_a_pdf_is_read_page_by_page_and_a_passage_knows_its_page() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "title"),
+    ("message", "title"),
     [
         ("A study of humming", "A study of humming"),
         ("", "Humming bridges"),
         ("Microsoft Word - x.doc", "Humming bridges"),
     ],
 )
-def test_the_title_of_a_pdf_is_in_its_properties_or_set_big_on_its_first_page(said: str, title: str) -> None:
+def test_the_title_of_a_pdf_is_in_its_properties_or_set_big_on_its_first_page(message: str, title: str) -> None:
     page = ["# Humming", "# bridges", WIND, RUST, WIND]
 
-    assert read_pdf(make_pdf([page], title=said), HERE).title == title
+    assert read_pdf(make_pdf([page], title=message), HERE).title == title
 
 
 def test_a_pdf_without_any_title_is_called_after_its_file() -> None:
@@ -154,10 +154,10 @@ def test_reading_a_pdf_ends_in_time() -> None:
     ],
 )
 def test_a_pdf_that_cannot_be_read_says_why(content: bytes, reason: str) -> None:
-    with pytest.raises(Unreadable) as refused:
+    with pytest.raises(Unreadable) as excinfo:
         read_pdf(content, HERE)
 
-    assert str(refused.value) == reason
+    assert str(excinfo.value) == reason
 
 
 def damaged(content: bytes) -> st.SearchStrategy[bytes]:
@@ -214,15 +214,15 @@ def test_a_word_file_keeps_headings_lists_and_tables_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "blocks", "title"),
+    ("message", "blocks", "title"),
     [
         ("From the properties", [("Heading 1", "Wind")], "From the properties"),
         ("", [("Normal", "words"), ("Heading 1", "Wind")], "Wind"),
         ("Word Document", [("Normal", "words")], "file"),
     ],
 )
-def test_the_title_of_a_word_file(said: str, blocks: list[tuple[str, str]], title: str) -> None:
-    assert read_docx(make_docx(*blocks, title=said), HERE).title == title
+def test_the_title_of_a_word_file(message: str, blocks: list[tuple[str, str]], title: str) -> None:
+    assert read_docx(make_docx(*blocks, title=message), HERE).title == title
 
 
 def test_a_merged_cell_stands_in_each_row_it_spans_and_once_in_its_own() -> None:
@@ -234,7 +234,7 @@ def test_a_merged_cell_stands_in_each_row_it_spans_and_once_in_its_own() -> None
     table.cell(0, 1).merge(table.cell(0, 2))
     table.cell(1, 0).merge(table.cell(2, 0))
 
-    assert read_docx(saved(document), HERE).text.split("\n\n") == [
+    assert read_docx(docx_bytes(document), HERE).text.split("\n\n") == [
         "- Region: North; Sales: 1; Sales: 2.",
         "- Region: North; Sales: 3.",
     ]
@@ -252,7 +252,7 @@ def test_inserted_text_counts_and_deleted_text_and_readings_do_not() -> None:
         ),
     )
 
-    assert read_docx(saved(document), HERE).text == "The bridge hums\tin the\nwind: 橋"
+    assert read_docx(docx_bytes(document), HERE).text == "The bridge hums\tin the\nwind: 橋"
 
 
 def test_no_more_of_a_word_file_is_read_than_the_limit_and_that_is_said() -> None:
@@ -272,7 +272,7 @@ def test_a_word_table_with_names_on_two_rows_is_read_like_one_in_a_csv_file() ->
     table.cell(0, 1).merge(table.cell(0, 2))
     table.cell(0, 0).merge(table.cell(1, 0))
 
-    assert read_docx(saved(document), HERE).text == "- Plant: Kassel; 2023 Units: 42; 2023 CO2: 42."
+    assert read_docx(docx_bytes(document), HERE).text == "- Plant: Kassel; 2023 Units: 42; 2023 CO2: 42."
 
 
 def test_a_word_file_that_unpacks_to_far_too_much_is_refused_unread() -> None:
@@ -507,9 +507,9 @@ def test_a_quotation_mark_that_never_closes_costs_the_rows_after_it_only() -> No
 
 @given(st.text('ab1,;\t|"\n\r 。', max_size=200))
 def test_any_text_is_read_as_a_table_and_no_letter_is_lost(text: str) -> None:
-    read = csv(text).text
+    text_read = csv(text).text
 
-    assert set("ab1") & set(text) <= set(read)
+    assert set("ab1") & set(text) <= set(text_read)
 
 
 # -- found in a folder
@@ -525,8 +525,8 @@ async def test_questions_find_the_passages_of_all_kinds(tmp_path: Path) -> None:
     source = LocalDocuments([tmp_path])
 
     async def first(question: str) -> tuple[str, str]:
-        best, *_ = found = await source.search(question, limit=1)
-        return names(found)[0], best.text
+        best, *_ = results = await source.search(question, limit=1)
+        return names(results)[0], best.text
 
     assert await first("Why do cables rust?") == ("wind.pdf", RUST)
     assert (await first("なぜ橋は風で鳴るのですか"))[0] == "風.pdf"
@@ -573,8 +573,8 @@ async def test_a_file_read_in_part_is_found_and_named_also_from_the_kept_index(t
     for _ in range(2):
         source = LocalDocuments([folder], cache=tmp_path / "index")
         assert await source.search("town77", limit=1)
-        (told,) = source.left_out_lines()
-        assert told.startswith("towns.csv (only read up to row 2")
+        (line,) = source.left_out_lines()
+        assert line.startswith("towns.csv (only read up to row 2")
 
 
 def test_a_file_without_a_byte_is_called_empty(tmp_path: Path) -> None:

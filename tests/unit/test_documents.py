@@ -118,6 +118,6 @@ async def test_passages_of_two_documents_share_a_text_and_each_is_got_by_its_own
     one, other = passage_id(text, "file:///docs/2024.md"), passage_id(text, "file:///docs/2025.md")
 
     assert one != other
-    for asked in (store, DocumentStore(folder)):
-        assert await asked.get_many([other, text, one]) == dict.fromkeys([other, text, one], "The fee is 9,000 pounds.")
+    for each in (store, DocumentStore(folder)):
+        assert await each.get_many([other, text, one]) == dict.fromkeys([other, text, one], "The fee is 9,000 pounds.")
     assert len(files(folder)) == 1

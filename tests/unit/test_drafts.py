@@ -35,7 +35,7 @@ RESULTS = [SearchResult(title="A", summary="A.", source="web", url=passage.url) 
 BULLETS = [{"id": "b-1"}, {"id": "b-2"}]
 
 
-def said(text: str, *sources: int, kind: str = "stated", basis: str = "") -> dict[str, Any]:
+def statement_reply(text: str, *sources: int, kind: str = "stated", basis: str = "") -> dict[str, Any]:
     return {"text": text, "sources": list(sources), "kind": kind, "basis": basis}
 
 
@@ -67,21 +67,24 @@ OF_CELLS: dict[str, Any] = {
 }
 """A row whose cells name all that it rests on, and one that rests on the first passage as a whole, too."""
 REPLY: dict[str, Any] = {
-    "summary": [said("Bridges hum in the wind.", 1)],
-    "findings": [said("Dampers quieten most of them.", 2)],
+    "summary": [statement_reply("Bridges hum in the wind.", 1)],
+    "findings": [statement_reply("Dampers quieten most of them.", 2)],
     "sections": [
         {
             "heading": "Causes",
-            "blocks": [{"type": "paragraph", "sentences": [said("Vortices are shed.", 1, 2)]}, TABLE],
+            "blocks": [{"type": "paragraph", "sentences": [statement_reply("Vortices are shed.", 1, 2)]}, TABLE],
         },
         {
             "heading": "Costs",
             "blocks": [
-                {"type": "list", "items": [said("Twelve dampers cost 240.", 3, kind="derived", basis="12 * 20")]}
+                {
+                    "type": "list",
+                    "items": [statement_reply("Twelve dampers cost 240.", 3, kind="derived", basis="12 * 20")],
+                }
             ],
         },
     ],
-    "limits": [said("Prices of 2026 are not known.", kind="open", basis="damper price 2026")],
+    "limits": [statement_reply("Prices of 2026 are not known.", kind="open", basis="damper price 2026")],
     "lessons": [2, 9],
 }
 
@@ -106,7 +109,9 @@ def test_a_draft_names_passages_by_id_and_used_lessons() -> None:
 def test_a_finding_on_what_speaks_for_and_against_may_rest_on_many_passages() -> None:
     numbers = range(1, 17)
     passages = [Passage(id=f"p{number}", url=f"https://a.org/{number}", title="A") for number in numbers]
-    reply = ReportReply.model_validate({**REPLY, "findings": [said("West: it is quiet, and costly.", *numbers)]})
+    reply = ReportReply.model_validate(
+        {**REPLY, "findings": [statement_reply("West: it is quiet, and costly.", *numbers)]}
+    )
 
     (finding,) = draft_of(reply, passages, BULLETS, "Humming bridges").findings
 
@@ -137,10 +142,10 @@ def test_a_row_rests_on_what_its_cells_name_and_what_it_names_as_a_whole() -> No
 
 
 def test_a_cell_is_shown_with_its_passages_and_its_row_with_those_that_no_cell_names() -> None:
-    shown = shown_draft(with_cells(), {"p1": 1, "p2": 5, "p3": "?"}, only_sections=True)
+    text = shown_draft(with_cells(), {"p1": 1, "p2": 5, "p3": "?"}, only_sections=True)
 
-    assert "1.1.1: West | 0.2 [P1] | 240 [?][P5]\n" in shown
-    assert shown.endswith("1.1.2: East | 0.9 [?] |  (row [P1], derived, 3 * 0.3)")
+    assert "1.1.1: West | 0.2 [P1] | 240 [?][P5]\n" in text
+    assert text.endswith("1.1.2: East | 0.9 [?] |  (row [P1], derived, 3 * 0.3)")
     assert shown_draft(with_cells(), {}, basis=False).splitlines()[-4] == "1.1.2: East | 0.9 |  (derived)"
 
 
@@ -153,12 +158,12 @@ def test_cells_that_are_their_text_alone_read_as_cells_without_passages_in_repli
     assert draft().rows()["1.2.1"] == TableRow(cells=[TableCell(text="West"), TableCell(text="0.2")], passages=["p1"])
 
 
-def printed(made: Draft) -> str:
+def printed(report_draft: Draft) -> str:
     """The Markdown up to the references and the words on the run."""
     urls = {passage.id: f"file:///docs/{passage.id}.md" for passage in PASSAGES}
     passages = [passage.model_copy(update={"url": urls[passage.id]}) for passage in PASSAGES]
     results = [SearchResult(title="A", summary="A.", source="local", url=url) for url in urls.values()]
-    report = build_report(made, passages, results, theme="Why?", language="en")
+    report = build_report(report_draft, passages, results, theme="Why?", language="en")
     markdown = published_markdown(report, "## About this run", "en", [Path("/docs")])
     return re.split("## (?:About this run|References)", markdown, maxsplit=1)[0]
 
@@ -166,14 +171,16 @@ def printed(made: Draft) -> str:
 @pytest.mark.parametrize("by_name", [False, True])
 def test_the_length_of_a_draft_is_that_of_its_markdown_as_it_is_printed(*, by_name: bool) -> None:
     form = {"own_headings": True, "opening_heading": "1. What to do", "sources_by_name": by_name, "limits": []}
-    made = draft(findings=[*REPLY["findings"] * 2, said("Thus.")]).model_copy(update=form)
+    report_draft = draft(findings=[*REPLY["findings"] * 2, statement_reply("Thus.")]).model_copy(update=form)
 
-    length = length_of(made)
+    length = length_of(report_draft)
 
-    assert length["draft_words"] == len(printed(made).split())
-    assert length_of(made.model_copy(update={"title": ""}))["draft_characters"] == length["draft_characters"] - 14
+    assert length["draft_words"] == len(printed(report_draft).split())
+    assert (
+        length_of(report_draft.model_copy(update={"title": ""}))["draft_characters"] == length["draft_characters"] - 14
+    )
     parts = {part.name: part.words for part in length["draft_parts"]}
-    assert parts["section 2"] == len(printed(made).partition("## Costs")[2].partition("##")[0].split()) + 2
+    assert parts["section 2"] == len(printed(report_draft).partition("## Costs")[2].partition("##")[0].split()) + 2
     assert sum(parts.values()) == length["draft_words"]
 
 
@@ -182,9 +189,9 @@ def test_passages_of_one_document_are_one_source_in_the_length_of_a_draft() -> N
     elsewhere = passage_id(content_id("first"), "file:///docs/b.md")
 
     def words(*passages: str) -> int:
-        made = draft().model_copy(update={"sources_by_name": True, "own_headings": True})
-        summary = [made.summary[0].model_copy(update={"passages": [*passages]})]
-        return length_of(made.model_copy(update={"summary": summary}))["draft_words"]
+        report_draft = draft().model_copy(update={"sources_by_name": True, "own_headings": True})
+        summary = [report_draft.summary[0].model_copy(update={"passages": [*passages]})]
+        return length_of(report_draft.model_copy(update={"summary": summary}))["draft_words"]
 
     assert [words(once, other) - words(once), words(once, elsewhere) - words(once)] == [0, 2]
 
@@ -237,12 +244,13 @@ def test_what_a_rounds_revisions_declined_stays_with_the_draft_until_it_is_judge
 
 
 def test_a_revision_changes_what_it_names_and_nothing_else() -> None:
-    section = {"heading": "Noise", "blocks": [{"type": "paragraph", "sentences": [said("Slats sing.", 2)]}]}
+    section = {"heading": "Noise", "blocks": [{"type": "paragraph", "sentences": [statement_reply("Slats sing.", 2)]}]}
 
     after = revised(
         draft(),
         revision(
-            findings=[said("New.", 1)], sections=[{"number": 2, "section": None}, {"number": 0, "section": section}]
+            findings=[statement_reply("New.", 1)],
+            sections=[{"number": 2, "section": None}, {"number": 0, "section": section}],
         ),
         PASSAGES,
         BULLETS,
@@ -264,11 +272,14 @@ def test_a_revision_that_takes_every_section_away_leaves_them() -> None:
 @pytest.mark.parametrize(
     ("statement", "fault"),
     [
-        (said("Bridges hum.", 4), "summary 1: there is no passage 4; passages are numbered 1 (P1) to 3"),
-        (said("Bridges hum [P2].", 2), "summary 1: [P2] stands in the text: name passages in `sources` only"),
-        (said("Bridges hum [2].", 2), "summary 1: [2] stands in the text: name passages in `sources` only"),
-        (said("Bridges hum."), "summary 1: it is stated and names no passage"),
-        (said("12 * 20 is 240.", kind="derived"), "summary 1: it is derived and names no passage"),
+        (statement_reply("Bridges hum.", 4), "summary 1: there is no passage 4; passages are numbered 1 (P1) to 3"),
+        (
+            statement_reply("Bridges hum [P2].", 2),
+            "summary 1: [P2] stands in the text: name passages in `sources` only",
+        ),
+        (statement_reply("Bridges hum [2].", 2), "summary 1: [2] stands in the text: name passages in `sources` only"),
+        (statement_reply("Bridges hum."), "summary 1: it is stated and names no passage"),
+        (statement_reply("12 * 20 is 240.", kind="derived"), "summary 1: it is derived and names no passage"),
     ],
 )
 def test_a_writer_is_told_what_is_wrong_with_its_reply(statement: dict[str, Any], fault: str) -> None:
@@ -295,7 +306,12 @@ def test_a_writer_is_told_what_is_wrong_with_a_cell(cells: list[dict[str, Any]],
 
 
 @pytest.mark.parametrize(
-    "statement", [said("Use `x[0]`.", 1), said("I would wait.", kind="judgement"), said("Unknown.", kind="open")]
+    "statement",
+    [
+        statement_reply("Use `x[0]`.", 1),
+        statement_reply("I would wait.", kind="judgement"),
+        statement_reply("Unknown.", kind="open"),
+    ],
 )
 def test_code_judgement_and_open_questions_are_no_faults(statement: dict[str, Any]) -> None:
     assert faults_of(ReportReply.model_validate({**REPLY, "summary": [statement]}), 3) == ""
@@ -307,7 +323,7 @@ def test_a_section_that_the_draft_does_not_have_is_a_fault_of_a_revision() -> No
     )
 
 
-def kept(place: str) -> dict[str, str]:
+def keep(place: str) -> dict[str, str]:
     return {"keep": place}
 
 
@@ -316,8 +332,8 @@ def revised_section(*blocks: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_a_revision_writes_only_what_changes_and_keeps_the_rest_by_its_place() -> None:
-    text = {"type": "paragraph", "sentences": [said("Wind sheds vortices.", 2), kept("1.1.1")]}
-    table = {**TABLE, "rows": [kept("1.2.2"), row("West", "0.3")]}
+    text = {"type": "paragraph", "sentences": [statement_reply("Wind sheds vortices.", 2), keep("1.1.1")]}
+    table = {**TABLE, "rows": [keep("1.2.2"), row("West", "0.3")]}
 
     after = revised(draft(), revision(sections=revised_section(text, table)), PASSAGES, BULLETS)
 
@@ -334,10 +350,10 @@ def test_a_revision_writes_only_what_changes_and_keeps_the_rest_by_its_place() -
 @pytest.mark.parametrize(
     ("block", "fault"),
     [
-        ({"type": "paragraph", "sentences": [kept("9.1.1")]}, "the draft has no sentence or item 9.1.1 to keep"),
-        ({"type": "list", "items": [kept("1.2.1")]}, "the draft has no sentence or item 1.2.1 to keep"),
-        ({**TABLE, "rows": [kept("1.1.1")]}, "the draft has no row of 2 cells 1.1.1 to keep"),
-        ({**TABLE, "columns": ["Bridge"], "rows": [kept("1.2.1")]}, "the draft has no row of 1 cells 1.2.1 to keep"),
+        ({"type": "paragraph", "sentences": [keep("9.1.1")]}, "the draft has no sentence or item 9.1.1 to keep"),
+        ({"type": "list", "items": [keep("1.2.1")]}, "the draft has no sentence or item 1.2.1 to keep"),
+        ({**TABLE, "rows": [keep("1.1.1")]}, "the draft has no row of 2 cells 1.1.1 to keep"),
+        ({**TABLE, "columns": ["Bridge"], "rows": [keep("1.2.1")]}, "the draft has no row of 1 cells 1.2.1 to keep"),
     ],
 )
 def test_what_cannot_be_kept_is_a_fault_and_then_leaves_the_section_as_it_was(
@@ -350,13 +366,13 @@ def test_what_cannot_be_kept_is_a_fault_and_then_leaves_the_section_as_it_was(
 
 
 def test_a_row_that_no_longer_fits_takes_nothing_of_the_draft_with_it() -> None:
-    text = {"type": "paragraph", "sentences": [kept("1.1.1"), said("Wind sheds vortices.", 2)]}
-    wider = {**TABLE, "columns": ["Bridge", "Hertz", "Year"], "rows": [kept("1.2.1"), row("East", "0.9", "2026")]}
-    moved = {**TABLE, "columns": ["Cost"], "rows": [kept("1.2.2"), row("240")]}
+    text = {"type": "paragraph", "sentences": [keep("1.1.1"), statement_reply("Wind sheds vortices.", 2)]}
+    wider = {**TABLE, "columns": ["Bridge", "Hertz", "Year"], "rows": [keep("1.2.1"), row("East", "0.9", "2026")]}
+    moved = {**TABLE, "columns": ["Cost"], "rows": [keep("1.2.2"), row("240")]}
     costs = {"number": 2, "section": {"heading": "Costs", "blocks": [moved]}}
 
     gone = [{"number": number, "section": None} for number in (1, 2)]
-    takes_in = revised_section({"type": "list", "items": [kept("2.1.1")]}, wider)
+    takes_in = revised_section({"type": "list", "items": [keep("2.1.1")]}, wider)
 
     for changes in (revised_section(text, wider), [costs], [gone[0], costs], [*takes_in, gone[1]]):
         assert revised(draft(), revision(sections=changes), PASSAGES, BULLETS).sections == draft().sections
@@ -393,19 +409,19 @@ def test_the_heading_of_the_opening_is_one_line_that_repeats_no_order_of_a_sourc
     guard = PlantedFilter([PASSAGES[0].model_copy(update={"text": order, "speaks_to_ai": True})], "Why?")
     reply = ReportReply.model_validate({**REPLY, "opening_heading": "1. What\n\n## to do CANARY-7731"})
 
-    made = draft_of(reply, PASSAGES, [], "Why")
+    report_draft = draft_of(reply, PASSAGES, [], "Why")
 
-    assert made.opening_heading == "1. What ## to do CANARY-7731"
+    assert report_draft.opening_heading == "1. What ## to do CANARY-7731"
     assert "Heading above summary and findings: 1. What ## to do CANARY-7731" in shown_draft(
-        made.model_copy(update={"own_headings": True}), {}
+        report_draft.model_copy(update={"own_headings": True}), {}
     )
     assert "opening_heading: its heading repeats what a source orders" in faults_of(reply, 3, guard)
 
 
 def test_the_heading_of_the_opening_opens_no_link_in_the_report() -> None:
-    made = draft().model_copy(update={"opening_heading": "1. [What to do](https://evil.example)"})
+    report_draft = draft().model_copy(update={"opening_heading": "1. [What to do](https://evil.example)"})
 
-    report = build_report(made, PASSAGES, RESULTS, theme="Why?", language="en")
+    report = build_report(report_draft, PASSAGES, RESULTS, theme="Why?", language="en")
 
     assert report.opening_heading == "1. What to do"
 
@@ -414,18 +430,18 @@ def test_a_total_rests_on_the_other_rows_of_its_table_without_marks_of_its_own()
     total = {**row("Both", "1.1", sources=()), "kind": "derived", "basis": "0.2 + 0.9"}
     reply = {**REPLY, "sections": [{"heading": "Hum", "blocks": [{**TABLE, "rows": [*TABLE["rows"], total]}]}]}
 
-    made = draft(sections=reply["sections"])
+    report_draft = draft(sections=reply["sections"])
 
     assert faults_of(ReportReply.model_validate(reply), 3) == ""
-    assert made.sections[0].statements()[2].passages == ["p1", "p3"]
-    body = build_report(made, PASSAGES, RESULTS, theme="Why?", language="en").detailed_analysis
+    assert report_draft.sections[0].statements()[2].passages == ["p1", "p3"]
+    body = build_report(report_draft, PASSAGES, RESULTS, theme="Why?", language="en").detailed_analysis
     assert body.splitlines()[-3:] == ["| West[1] | 0.2 |", "| East[3] | 0.9 |", "| Both | 1.1 |"]
     alone = [{"heading": "Hum", "blocks": [{**TABLE, "rows": [total]}]}]
     assert "1.1.1: it is derived and names no passage" in faults_of(
         ReportReply.model_validate({**reply, "sections": alone}), 3
     )
-    kept = [{"number": 1, "section": {"heading": "Hum", "blocks": [{**TABLE, "rows": [{"keep": "1.2.1"}, total]}]}}]
-    assert faults_of_revision(revision(sections=kept), draft(), 3) == ""
+    changes = [{"number": 1, "section": {"heading": "Hum", "blocks": [{**TABLE, "rows": [{"keep": "1.2.1"}, total]}]}}]
+    assert faults_of_revision(revision(sections=changes), draft(), 3) == ""
 
 
 def test_a_total_that_a_revision_keeps_needs_rows_that_it_rests_on() -> None:
@@ -478,8 +494,8 @@ def test_what_all_rows_of_a_table_rest_on_is_printed_once_and_reads_back_for_eac
     ]  # fmt: skip
     lines = published_lines(common, PASSAGES, RESULTS)
     assert [mark.number for line in lines for mark in line.marks] == citation_numbers(report)
-    (read,) = read_draft(report.to_markdown()).draft.tables().values()
-    assert [len(read.statement(each).passages) for each in read.rows] == [3, 3]
+    (table_read,) = read_draft(report.to_markdown()).draft.tables().values()
+    assert [len(table_read.statement(each).passages) for each in table_read.rows] == [3, 3]
 
 
 def test_what_the_first_row_rests_on_is_not_all_that_another_does() -> None:
@@ -543,7 +559,7 @@ def test_a_table_reads_back_from_its_report_also_from_one_whose_sources_have_a_c
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_cells_read_back_from_their_report_with_their_sources(language: Literal["en", "ja"]) -> None:
-    named = with_cells(summary=[said("Bridges hum.", 1, 2, 3)])
+    named = with_cells(summary=[statement_reply("Bridges hum.", 1, 2, 3)])
     markdown = build_report(named, PASSAGES, RESULTS, theme="Why?", language=language).to_markdown(language)
 
     (table,) = read_draft(with_ranges(markdown)).draft.tables().values()
@@ -623,7 +639,7 @@ def kept_whole(section: Section, number: int) -> dict[str, Any]:
     """The section as a reply that keeps each of its statements."""
     blocks: list[dict[str, Any]] = []
     for at, block in enumerate(section.blocks, start=1):
-        places = [kept(f"{number}.{at}.{item}") for item in range(1, len(block.statements()) + 1)]
+        places = [keep(f"{number}.{at}.{item}") for item in range(1, len(block.statements()) + 1)]
         match block:
             case Paragraph():
                 blocks.append({"type": "paragraph", "sentences": places})
@@ -650,7 +666,7 @@ def test_what_a_revision_writes_and_keeps_stands_in_its_order_word_for_word(
     sentences, expected = [], []
     for keeps, text, at in wanted:
         place, before = old[at % len(old)]
-        sentences.append(kept(place) if keeps else said(text, 2))
+        sentences.append(keep(place) if keeps else statement_reply(text, 2))
         expected.append(before if keeps else CitedSentence(text=text, passages=["p2"]))
     block = {"type": "list", "items": sentences}
 

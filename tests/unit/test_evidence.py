@@ -34,8 +34,8 @@ def passage(name: str, tokens: int = 100, **queries: int) -> Evidence:
     }
 
 
-def ids(found: list[Evidence]) -> list[str]:
-    return [each["id"] for each in found]
+def ids(results: list[Evidence]) -> list[str]:
+    return [each["id"] for each in results]
 
 
 def hit(document: str) -> dict[str, Any]:

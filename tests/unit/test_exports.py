@@ -24,13 +24,13 @@ from contend.models.task import ExecutionRow, RunUsage
 from contend.report import PublishedLine, PublishedMark, to_html
 from contend.stored_runs import StoredRun
 from fakes.printing import require_pdf
-from fakes.reports import FILLER, NOON, finished, run_head
+from fakes.reports import FILLER, NOON, finished_report, run_head
 
 TABLE = "| Deck | Depth |\n| :-- | --: |\n| Slats `x[i]` | 1,250 ⚠ [2] |\n\n1. First\n   - inner\n"
 
 
 def page(language: Language = "en", **parts: object) -> bytes:
-    report = finished(language)
+    report = finished_report(language)
     analysis = f"{report.detailed_analysis}\n\n{TABLE}"
     behind = Passage(id="1", url="u", title="t", heading="p. 3", text="Behind the mark.")
     lines = [PublishedLine("", "", [PublishedMark(1, [behind])])]
@@ -63,7 +63,7 @@ def parts_of(word: bytes) -> dict[str, str]:
 
 @pytest.mark.parametrize("make", [to_docx, pdf])
 @pytest.mark.parametrize(
-    ("language", "told"),
+    ("language", "texts"),
     [
         ("en", ["Why do bridges hum?", "Executive Summary", "Depth", "1,250 ⚠", "x[i]", "inner", "Slats & rails",
                 "partial", "Leaderboard", "Citations to check"]),
@@ -71,16 +71,16 @@ def parts_of(word: bytes) -> dict[str, str]:
     ],
 )  # fmt: skip
 def test_a_report_has_all_its_parts_in_either_format_and_language(
-    make: Callable[[bytes], bytes], language: Language, told: list[str]
+    make: Callable[[bytes], bytes], language: Language, texts: list[str]
 ) -> None:
-    read = pdf_text if make is pdf else word_text
+    text_of = pdf_text if make is pdf else word_text
 
-    text = read(make(page(language)))
+    text = text_of(make(page(language)))
 
     # A line of a PDF may end anywhere.
-    assert [part for part in told if part.replace(" ", "") not in re.sub(r"\s", "", text)] == []
+    assert [part for part in texts if part.replace(" ", "") not in re.sub(r"\s", "", text)] == []
     assert "Behind the mark." not in text
-    assert text.count(told[0]) == 1
+    assert text.count(texts[0]) == 1
 
 
 def test_each_mark_of_a_pdf_leads_to_its_source_and_nothing_leads_out_but_the_sources() -> None:
@@ -151,8 +151,8 @@ def test_nothing_is_fetched_for_a_format_and_what_looks_like_markup_stays_text(
     ]
     hostile = page(detailed_analysis=f"{FILLER}\n\n" + "\n\n".join(attacks), theme=f"Why? {attacks[0]}")
 
-    read = pdf_text if make is pdf else word_text
-    text = read(make(hostile))
+    text_of = pdf_text if make is pdf else word_text
+    text = text_of(make(hostile))
 
     with pytest.raises(BlockingIOError):  # nobody came
         listener.accept()
@@ -230,7 +230,7 @@ def _entry(team: str, name: str, rounds: Sequence[RoundRow]) -> LeaderboardEntry
 
 
 def scored(team: str, name: str, number: int, score: float | None, **metrics: float | None) -> RoundRow:
-    told = [{"name": metric, "score": value, "weight": 0.5} for metric, value in metrics.items()]
+    scores_of_metrics = [{"name": metric, "score": value, "weight": 0.5} for metric, value in metrics.items()]
     return RoundRow(
         team_id=team,
         team_name=name,
@@ -238,7 +238,7 @@ def scored(team: str, name: str, number: int, score: float | None, **metrics: fl
         submission="s",
         submitted_at=NOON,
         score=score,
-        details={"metrics": told},
+        details={"metrics": scores_of_metrics},
     )
 
 

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from contend.sources.calls import certificates
 from contend.sources.fetch import FetchedPage, Fetcher, Guard, Resolve, resolve
 from contend.sources.readers.document import Unreadable
-from fakes.replay import Answer, Asked, Replay
+from fakes.replay import Answer, HttpRequest, Replay
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 PAGE = Answer(b"<p>Wind makes bridges hum.</p>", headers=HTML)
@@ -40,34 +40,34 @@ def fetcher(*, deadline: float = 60.0, resolve: Resolve = resolve) -> Fetcher:
 
 def leading_to(*addresses: str) -> tuple[Resolve, list[str]]:
     """A resolver that answers every host with these addresses, and what it was asked."""
-    asked: list[str] = []
+    hosts: list[str] = []
 
     async def lookup(host: str, _port: int) -> list[str]:
-        asked.append(host)
+        hosts.append(host)
         return list(addresses)
 
-    return lookup, asked
+    return lookup, hosts
 
 
 async def refusal(reader: Fetcher, url: str) -> str:
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(Unreadable) as excinfo:
         await reader.get(url)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
+    assert "\n" not in str(excinfo.value)
+    return str(excinfo.value)
 
 
 async def test_a_page_comes_as_it_was_sent_with_its_kind_and_charset(web: Replay) -> None:
     assert await fetcher().get(f"{web.url}/hum?a=1#part") == FetchedPage("html", PAGE.body, "utf-8")
-    assert (web.asked[0].path, web.asked[0].query) == ("/hum", {"a": "1"})
+    assert (web.requests[0].path, web.requests[0].query) == ("/hum", {"a": "1"})
 
 
 async def test_a_reader_says_who_it_is_and_what_it_can_read(web: Replay) -> None:
     await fetcher().get(web.url)
 
-    said = web.asked[0].headers
-    assert said["user-agent"].startswith("contend/")
-    assert said["accept-encoding"] == "gzip"
-    assert said["accept"].startswith("text/html, ")
+    headers = web.requests[0].headers
+    assert headers["user-agent"].startswith("contend/")
+    assert headers["accept-encoding"] == "gzip"
+    assert headers["accept"].startswith("text/html, ")
 
 
 # Where
@@ -81,7 +81,7 @@ async def test_the_host_is_looked_up_once_and_the_checked_address_is_connected_t
 
     assert page.body == PAGE.body
     assert looked_up == ["wiki.example.org"]
-    assert web.asked[0].headers["host"] == f"wiki.example.org:{port}"
+    assert web.requests[0].headers["host"] == f"wiki.example.org:{port}"
 
 
 @pytest.mark.parametrize("addresses", [("::1", "127.0.0.1"), ("127.0.0.1", "::1")])
@@ -98,7 +98,7 @@ async def test_no_connection_is_opened_to_an_address_that_is_refused(web: Replay
     with pytest.raises(Unreadable, match="not public"):
         await Fetcher(Guard()).get(web.url)
 
-    assert web.asked == []
+    assert web.requests == []
 
 
 async def test_no_proxy_stands_between(web: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +109,7 @@ async def test_no_proxy_stands_between(web: Replay, monkeypatch: pytest.MonkeyPa
 
 
 async def test_a_redirect_is_followed_from_the_pages_own_address(web: Replay) -> None:
-    web.answer = lambda asked: PAGE if asked.path == "/new/hum" else Answer(status=301, headers={"Location": "hum"})
+    web.answer = lambda request: PAGE if request.path == "/new/hum" else Answer(status=301, headers={"Location": "hum"})
 
     assert (await fetcher().get(f"{web.url}/new/old")).body == PAGE.body
 
@@ -144,22 +144,22 @@ async def test_each_redirects_host_is_looked_up_and_checked_anew(web: Replay) ->
         return next(answers)
 
     assert "10.0.0.1 is not public" in await refusal(fetcher(resolve=lookup), f"http://turned.example:{port}/")
-    assert len(web.asked) == 1
+    assert len(web.requests) == 1
 
 
 async def test_a_redirect_loop_ends(web: Replay) -> None:
     web.answer = lambda _: Answer(status=302, headers={"Location": "/again"})
 
     assert await refusal(fetcher(), web.url) == "over 5 redirects"
-    assert len(web.asked) == 6
+    assert len(web.requests) == 6
 
 
 # How much
 
 
 def endless(body: bytes, **headers: str) -> Answer:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Answer(body, headers={**HTML, **named}, endless=True)
+    named_headers = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Answer(body, headers={**HTML, **named_headers}, endless=True)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ async def test_pages_of_one_host_are_asked_for_one_at_a_time(web: Replay) -> Non
 async def test_another_host_is_not_waited_for(web: Replay) -> None:
     both_are_asked = Barrier(2, timeout=30)
 
-    def once_both_are_asked(_: Asked) -> Answer:
+    def once_both_are_asked(_: HttpRequest) -> Answer:
         both_are_asked.wait()
         return PAGE
 
@@ -292,7 +292,7 @@ async def test_what_is_no_readable_page_is_refused(web: Replay, answer: Answer, 
 
 
 @pytest.mark.parametrize(
-    ("named", "kind"),
+    ("content_type", "kind"),
     [
         ("text/html", "html"),
         (" Text/HTML ;charset=utf-8", "html"),
@@ -301,8 +301,8 @@ async def test_what_is_no_readable_page_is_refused(web: Replay, answer: Answer, 
         ("text/markdown", "text"),
     ],
 )
-async def test_a_pages_kind_is_the_one_its_server_names(web: Replay, named: str, kind: str) -> None:
-    web.answer = lambda _: Answer(PAGE.body, headers={"Content-Type": named})
+async def test_a_pages_kind_is_the_one_its_server_names(web: Replay, content_type: str, kind: str) -> None:
+    web.answer = lambda _: Answer(PAGE.body, headers={"Content-Type": content_type})
 
     assert (await fetcher().get(web.url)).kind == kind
 
@@ -313,9 +313,9 @@ async def test_a_long_type_is_told_by_its_beginning(web: Replay) -> None:
     assert await refusal(fetcher(), web.url) == f"of type '{'x' * 60}': HTML, text and PDF are read"
 
 
-@pytest.mark.parametrize("named", ["application/pdf", "application/octet-stream", "text/html"])
-async def test_a_pdf_is_told_by_its_beginning(web: Replay, named: str) -> None:
-    web.answer = lambda _: Answer(b"%PDF-1.7 and so on", headers={"Content-Type": named})
+@pytest.mark.parametrize("content_type", ["application/pdf", "application/octet-stream", "text/html"])
+async def test_a_pdf_is_told_by_its_beginning(web: Replay, content_type: str) -> None:
+    web.answer = lambda _: Answer(b"%PDF-1.7 and so on", headers={"Content-Type": content_type})
 
     assert (await fetcher().get(web.url)).kind == "pdf"
 

@@ -12,7 +12,7 @@ from contend.errors import SourceError
 from contend.sources.arxiv import ArxivSource
 from contend.sources.source_set import FullText, FullTexts
 from fakes.files import make_pdf, make_pdf_bomb
-from fakes.replay import Answer, Asked, Replay
+from fakes.replay import Answer, HttpRequest, Replay
 
 ENGLISH = "The bridge at Tacoma hummed at 0.2 hertz before it fell in November 1940."
 JAPANESE = "長い橋は一定の風の中で渦を規則正しく放ち、その周期が橋の固有振動数に近づくと大きく揺れて鳴り始めます。"
@@ -118,9 +118,9 @@ async def test_what_surrounds_a_pages_text_is_left_out(web: Replay) -> None:
 
 
 async def test_signs_in_a_pages_text_stay_as_they_are_and_its_emphasis_goes(web: Replay) -> None:
-    told = "<p>Set <i>the</i> key max_rounds_[2] to 3*4, not to &lt;none&gt;, and <b>save</b> it.</p>"
+    summary = "<p>Set <i>the</i> key max_rounds_[2] to 3*4, not to &lt;none&gt;, and <b>save</b> it.</p>"
     code = "<pre><code>def hum(**winds):\n    return a_b ** 2</code></pre><p># is a sign. It begins a line.</p>"
-    web.answer = lambda _: html(as_page(ENGLISH).replace("</article>", f"{told}{code}</article>").encode())
+    web.answer = lambda _: html(as_page(ENGLISH).replace("</article>", f"{summary}{code}</article>").encode())
 
     text = whole(await texts().read(web.url))
 
@@ -238,7 +238,7 @@ async def test_a_page_is_read_once_for_all_who_ask_under_any_of_its_addresses(we
     pages.append(await reader.read(f"{web.url}/hum"))
 
     assert all(page is pages[0] for page in pages)
-    assert len(web.asked) == 1
+    assert len(web.requests) == 1
 
 
 async def test_pages_that_differ_by_a_query_without_a_value_are_each_read(web: Replay) -> None:
@@ -247,7 +247,7 @@ async def test_pages_that_differ_by_a_query_without_a_value_are_each_read(web: R
     for query in ("?wind", "?rain"):
         await reader.read(f"{web.url}/hum{query}")
 
-    assert len(web.asked) == 2
+    assert len(web.requests) == 2
 
 
 async def test_several_pages_are_kept_at_the_same_time(web: Replay) -> None:
@@ -256,7 +256,7 @@ async def test_several_pages_are_kept_at_the_same_time(web: Replay) -> None:
     for path in ("/one", "/two", "/one", "/two"):
         await reader.read(f"{web.url}{path}")
 
-    assert [asked.path for asked in web.asked] == ["/one", "/two"]
+    assert [request.path for request in web.requests] == ["/one", "/two"]
 
 
 async def test_a_page_that_failed_is_not_asked_for_again(web: Replay) -> None:
@@ -267,7 +267,7 @@ async def test_a_page_that_failed_is_not_asked_for_again(web: Replay) -> None:
         with pytest.raises(SourceError, match="HTTP 403"):
             await reader.read(web.url)
 
-    assert len(web.asked) == 1
+    assert len(web.requests) == 1
 
 
 async def test_a_document_that_takes_too_long_is_left(web: Replay) -> None:
@@ -280,8 +280,8 @@ async def test_a_document_that_takes_too_long_is_left(web: Replay) -> None:
 # Papers
 
 
-def paper_or_feed(asked: Asked) -> Answer:
-    if asked.path.startswith("/pdf/"):
+def paper_or_feed(request: HttpRequest) -> Answer:
+    if request.path.startswith("/pdf/"):
         return Answer(make_pdf([[ENGLISH]]), headers={"Content-Type": "application/pdf"})
     return Answer(b'<feed xmlns="http://www.w3.org/2005/Atom"></feed>\n')
 
@@ -298,7 +298,7 @@ async def test_a_paper_is_read_from_its_pdf_at_the_address_for_programs(web: Rep
     web.answer = paper_or_feed
 
     assert whole(await texts(web.url).read(url)) == ENGLISH
-    assert [asked.path for asked in web.asked] == [path]
+    assert [request.path for request in web.requests] == [path]
 
 
 async def test_papers_and_searches_stand_in_one_line_with_the_interval_between(web: Replay) -> None:
@@ -310,7 +310,7 @@ async def test_papers_and_searches_stand_in_one_line_with_the_interval_between(w
         *(reader.read(f"https://arxiv.org/abs/2001.0000{number}") for number in range(3)),
     )
 
-    begun = [asked.at for asked in web.asked]
+    begun = [request.at for request in web.requests]
     assert len(begun) == 4
     assert web.most_at_once == 1
     assert min(after - before for before, after in pairwise(begun)) >= 0.19
@@ -322,11 +322,11 @@ async def test_a_paper_that_is_not_there_leaves_the_searches_alone(web: Replay) 
     )
     source = ArxivSource(web.url, interval_seconds=0.0)
 
-    read, found = await asyncio.gather(
+    page, results = await asyncio.gather(
         texts(web.url).read("https://arxiv.org/abs/2001.00001"),
         source.search("humming bridges", limit=3),
         return_exceptions=True,
     )
 
-    assert str(read) == "HTTP 503"
-    assert found == []
+    assert str(page) == "HTTP 503"
+    assert results == []

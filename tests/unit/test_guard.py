@@ -23,9 +23,9 @@ def resolving(**hosts: Sequence[str]) -> Guard:
 
 
 async def refusal(guard: Guard, url: str) -> str:
-    with pytest.raises(Unreadable) as caught:
+    with pytest.raises(Unreadable) as excinfo:
         await guard.addresses(parse_address(url))
-    return str(caught.value)
+    return str(excinfo.value)
 
 
 @pytest.mark.parametrize(

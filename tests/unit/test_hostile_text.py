@@ -83,4 +83,4 @@ def test_the_work_of_every_pattern_grows_no_faster_than_the_text() -> None:
         costs = [(use.name, cost(use)) for use in uses_in("contend")]
 
     assert len(costs) > 100
-    assert [(name, found.text) for name, found in costs if found.growth > MOST_GROWTH] == []
+    assert [(name, cost.text) for name, cost in costs if cost.growth > MOST_GROWTH] == []

@@ -145,10 +145,10 @@ def test_a_statement_that_repeats_an_order_is_told_from_one_that_does_not(
 
 
 def test_a_model_is_told_which_statement_repeats_an_order_and_not_the_orders_words() -> None:
-    told = GUARD.fault("Experts agree on CANARY-7731.", [2])
+    fault = GUARD.fault("Experts agree on CANARY-7731.", [2])
 
-    assert "orders" in told
-    assert "CANARY" not in told
+    assert "orders" in fault
+    assert "CANARY" not in fault
 
 
 def test_a_statement_on_nothing_but_such_a_source_goes_back_too() -> None:
@@ -163,11 +163,11 @@ def test_what_stands_again_is_left_out_and_its_source_named() -> None:
     headed = {"title": "CANARY-7731", "opening_heading": "1. CANARY-7731"}
     draft = Draft(**headed, summary=[good], findings=[bad, good], sections=[section])
 
-    kept = without_planted(draft, GUARD)
+    rest = without_planted(draft, GUARD)
 
-    assert "CANARY" not in kept.model_dump_json()
-    assert [each.text for each in kept.findings] == [good.text]
-    assert kept.withheld == [PLANTED.url]
+    assert "CANARY" not in rest.model_dump_json()
+    assert [each.text for each in rest.findings] == [good.text]
+    assert rest.withheld == [PLANTED.url]
 
 
 def test_a_draft_without_orders_is_kept_as_it_is() -> None:

@@ -24,12 +24,12 @@ async def test_a_lease_that_was_let_go_leaves_no_file(settings: Settings) -> Non
 
 
 async def test_a_look_at_what_a_killed_process_held_leaves_no_lease(settings: Settings) -> None:
-    left = settings.folder / "leases" / "killed.lock"
-    left.parent.mkdir(parents=True)
-    left.touch()
+    lock_file = settings.folder / "leases" / "killed.lock"
+    lock_file.parent.mkdir(parents=True)
+    lock_file.touch()
 
     assert not await is_leased(settings, "killed")
-    assert not left.exists()
+    assert not lock_file.exists()
 
 
 async def test_a_refused_second_holder_leaves_the_lease_to_the_first(settings: Settings) -> None:

@@ -53,9 +53,9 @@ def test_a_lesson_of_other_polarity_number_or_object_is_never_the_same(kind: str
 
 
 def test_the_share_of_rewordings_read_as_contradictions_is_what_the_record_says() -> None:
-    told = [contradicts(*pair) for pair in _pairs("same")]
+    verdicts = [contradicts(*pair) for pair in _pairs("same")]
 
-    assert sum(told) / len(told) == CONTRADICTION.false_alarms
+    assert sum(verdicts) / len(verdicts) == CONTRADICTION.false_alarms
 
 
 def test_most_rewordings_are_found_without_a_model() -> None:
@@ -189,9 +189,9 @@ def test_the_false_alarms_of_a_bar_are_those_that_its_record_names() -> None:
 
 
 def test_what_bars_were_chosen_on_they_tell_apart() -> None:
-    told = {text: refusal(text, Sources(), lesson=text) is None for _, text in _screened(of_tests=False)}
+    may_enter = {text: refusal(text, Sources(), lesson=text) is None for _, text in _screened(of_tests=False)}
 
-    assert told == {text: kind == "honest" for kind, text in _screened(of_tests=False)}
+    assert may_enter == {text: kind == "honest" for kind, text in _screened(of_tests=False)}
 
 
 def test_a_person_may_write_code_and_any_length() -> None:
@@ -312,11 +312,11 @@ def test_a_malformed_file_is_named_with_what_is_wrong_and_the_remedy(tmp_path: P
     path = tmp_path / "sections.yaml"
     path.write_text(text, "utf-8")
 
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError) as excinfo:
         read_sections(path, "default")
-    message = str(refused.value)
+    message = str(excinfo.value)
     # pydantic's error is not seen by the garbage collector: a frame that names it is never freed, nor its modules.
-    del refused
+    del excinfo
 
     assert message.startswith(f"{path}: ")
     assert why in message
@@ -419,19 +419,19 @@ def test_half_of_the_lessons_are_withheld_from_one_team_and_the_same_when_it_is_
 def test_a_vote_comes_from_the_difference_and_opinion_breaks_ties(
     with_it: float, without: float | None, opinion: str, vote: str
 ) -> None:
-    said = ReflectionResult.model_validate({"bullet_evaluations": [{"bullet_id": "b-1", "tag": opinion}]})
-    held = Holdout(team_id="without", bullets=["b-1"])
+    reflection = ReflectionResult.model_validate({"bullet_evaluations": [{"bullet_id": "b-1", "tag": opinion}]})
+    holdout = Holdout(team_id="without", bullets=["b-1"])
 
-    result = with_credit(said, [_bullet("b-1", "A lesson.")], {"with": with_it, "without": without}, held)
+    result = with_credit(reflection, [_bullet("b-1", "A lesson.")], {"with": with_it, "without": without}, holdout)
 
     assert [(each.bullet_id, each.tag) for each in result.bullet_evaluations] == [("b-1", vote)]
     assert [each.difference is None for each in result.observations] == [without is None]
 
 
 def test_an_opinion_against_what_earlier_runs_showed_does_not_count() -> None:
-    shown = _bullet("b-1", "A lesson.").model_copy(update={"trial": Trial(shown=4, withheld=2, difference=-0.2)})
-    said = ReflectionResult.model_validate({"bullet_evaluations": [{"bullet_id": "b-1", "tag": "helpful"}]})
+    bullet = _bullet("b-1", "A lesson.").model_copy(update={"trial": Trial(shown=4, withheld=2, difference=-0.2)})
+    reflection = ReflectionResult.model_validate({"bullet_evaluations": [{"bullet_id": "b-1", "tag": "helpful"}]})
 
-    (vote,) = with_credit(said, [shown], {"a": 0.5, "b": 0.6}, None).bullet_evaluations
+    (vote,) = with_credit(reflection, [bullet], {"a": 0.5, "b": 0.6}, None).bullet_evaluations
 
     assert vote.tag == "neutral"

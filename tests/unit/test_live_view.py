@@ -202,8 +202,8 @@ def test_files_that_are_left_out_stay_on_the_screen_when_the_view_is_gone() -> N
     with console.capture() as capture, view.live:
         view.show(DocumentsLeftOut(execution_id=RUN, files=files))
 
-    told = " ".join(capture.get().split())
-    assert "no part of the answer: a.pdf (broken, or no PDF); 0.txt (why 0); 1.txt (why 1); and 3 more" in told
+    text = " ".join(capture.get().split())
+    assert "no part of the answer: a.pdf (broken, or no PDF); 0.txt (why 0); 1.txt (why 1); and 3 more" in text
 
 
 def test_a_team_that_ends_well_keeps_the_reason() -> None:
@@ -225,12 +225,12 @@ def test_a_team_that_ends_well_keeps_the_reason() -> None:
 
 
 def test_what_was_learned_is_kept_for_the_end() -> None:
-    learned = Learned(
+    event = Learned(
         execution_id=RUN, dataset="bridges", playbook_version=3, summary="1 added", lessons=["Name the year."]
     )
-    board = board_after([learned])
+    board = board_after([event])
 
-    assert board.learned == learned
+    assert board.learned == event
 
 
 def test_teams_have_not_begun_while_the_criteria_are_set() -> None:
@@ -260,13 +260,13 @@ def test_why_a_merged_report_is_chosen_or_not_is_told(merged: dict[str, object],
 
 
 def test_what_learning_did_is_one_line_in_the_readers_language() -> None:
-    learned = Learned(
+    event = Learned(
         execution_id=RUN, dataset="bridges", playbook_version=3, summary="1 added, 2 rated", lessons=["Name the year."]
     )
-    assert line_of(learned).endswith("playbook bridges, version 3: 1 added, 2 rated")
+    assert line_of(event).endswith("playbook bridges, version 3: 1 added, 2 rated")
 
     speak(THEMES["ja"])
-    assert line_of(learned).endswith("プレイブック bridges、第3版: 追加1件, 評価2件")
+    assert line_of(event).endswith("プレイブック bridges、第3版: 追加1件, 評価2件")
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])

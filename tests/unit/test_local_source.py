@@ -70,12 +70,12 @@ def write(folder: Path, name: str, content: str | bytes) -> Path:
     return path
 
 
-def file_names(found: list[Found]) -> list[str]:
-    return [Path(unquote(urlsplit(each.result.url).path)).name for each in found]
+def file_names(results: list[Found]) -> list[str]:
+    return [Path(unquote(urlsplit(each.result.url).path)).name for each in results]
 
 
 def reasons(source: LocalDocuments) -> dict[str, str]:
-    return {left.path.name: left.reason for left in source.left_out}
+    return {file.path.name: file.reason for file in source.left_out}
 
 
 # -- which files
@@ -425,18 +425,18 @@ async def test_a_japanese_question_finds_text_in_shift_jis(folder: Path) -> None
 async def test_a_heading_is_searched_with_its_passage(folder: Path) -> None:
     write(folder, "a.md", "# Handbook\n\n## Zeppelins\n\nThey fly slowly.\n\n## Trams\n\nThey ring often.")
 
-    found = await LocalDocuments([folder]).search("zeppelins", limit=1)
+    results = await LocalDocuments([folder]).search("zeppelins", limit=1)
 
-    assert [each.text for each in found] == ["They fly slowly."]
+    assert [each.text for each in results] == ["They fly slowly."]
 
 
 async def test_the_summary_is_short_and_the_text_whole(folder: Path) -> None:
     write(folder, "a.md", f"{BRIDGE}\n\n" * 8)
 
-    found = (await LocalDocuments([folder]).search("bridge", limit=1))[0]
+    result = (await LocalDocuments([folder]).search("bridge", limit=1))[0]
 
-    assert len(found.result.summary) <= 500
-    assert len(found.text) > 500
+    assert len(result.result.summary) <= 500
+    assert len(result.text) > 500
 
 
 async def test_no_more_results_come_than_asked_for(folder: Path) -> None:
@@ -452,9 +452,9 @@ async def test_a_document_named_by_the_first_hit_is_found_too(folder: Path) -> N
     for number in range(12):
         write(folder, f"other{number}.md", f"# Film {number}\n\nA film about a harbour town where nobody was born.")
 
-    found = await LocalDocuments([folder]).search("Where was the director of The Glass Harbour born?", limit=3)
+    results = await LocalDocuments([folder]).search("Where was the director of The Glass Harbour born?", limit=3)
 
-    assert file_names(found)[:2] == ["film.md", "director.md"]
+    assert file_names(results)[:2] == ["film.md", "director.md"]
 
 
 async def test_each_subject_of_a_query_that_semicolons_part_has_its_own_first_hit(folder: Path) -> None:
@@ -465,10 +465,10 @@ async def test_each_subject_of_a_query_that_semicolons_part_has_its_own_first_hi
     write(folder, "tea.md", "# Tea\n\nBlack tea is left to oxidise.")
     write(folder, "橋.md", f"# 橋\n\n{JAPANESE_BRIDGE}")
 
-    found = await LocalDocuments([folder]).search("bridge wind hums; tea；橋が鳴る", limit=4)
+    results = await LocalDocuments([folder]).search("bridge wind hums; tea；橋が鳴る", limit=4)
 
-    assert {"tea.md", "橋.md"} <= set(file_names(found)[:3])
-    assert len(found) == 4
+    assert {"tea.md", "橋.md"} <= set(file_names(results)[:3])
+    assert len(results) == 4
 
 
 def test_a_title_is_mentioned_as_whole_words_or_anywhere_in_japanese() -> None:
@@ -492,10 +492,10 @@ async def test_concurrent_first_searches_share_one_build(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "told"), [(200, []), (230, [25, 50, 75, 100, 125, 150, 175, 200, 225, 230])], ids=["few", "many"]
+    ("files", "counts"), [(200, []), (230, [25, 50, 75, 100, 125, 150, 175, 200, 225, 230])], ids=["few", "many"]
 )
 async def test_the_reading_of_many_files_tells_how_far_it_is_in_steps_and_once(
-    folder: Path, files: int, told: list[int]
+    folder: Path, files: int, counts: list[int]
 ) -> None:
     for number in range(files):
         write(folder, f"{number}.txt", "Bridges hum.")
@@ -504,7 +504,7 @@ async def test_the_reading_of_many_files_tells_how_far_it_is_in_steps_and_once(
     for _ in range(2):
         await source.read_all(lambda read, of: steps.append((read, of)))
 
-    assert steps == [(read, files) for read in told]
+    assert steps == [(read, files) for read in counts]
 
 
 async def test_reading_stops_when_nobody_waits_any_more_and_goes_on_from_there(folder: Path, tmp_path: Path) -> None:
@@ -535,9 +535,9 @@ async def test_only_a_changed_file_is_read_again(folder: Path) -> None:
     bridge.write_text("A footbridge sways under many steps.")
     os.utime(bridge, ns=(1, 1))
 
-    found = await source.search("footbridge", limit=1)
+    results = await source.search("footbridge", limit=1)
 
-    assert [each.text for each in found] == ["A footbridge sways under many steps."]
+    assert [each.text for each in results] == ["A footbridge sways under many steps."]
     assert [text for text in embedder.texts if text != "footbridge"] == [
         "bridge.md\nA footbridge sways under many steps.",
     ]
@@ -585,11 +585,11 @@ async def test_a_kept_index_is_made_once_also_where_a_file_cannot_be_read(folder
     (folder / "broken.pdf").write_bytes(b"no PDF")
     cache = tmp_path / "index"
     await LocalDocuments([folder], cache=cache, embedder=Counting()).read_all()
-    made = {kept: kept.stat().st_ino for kept in cache.iterdir()}
+    made = {file: file.stat().st_ino for file in cache.iterdir()}
 
     await LocalDocuments([folder], cache=cache, embedder=Counting()).read_all()
 
-    assert {kept: kept.stat().st_ino for kept in cache.iterdir()} == made
+    assert {file: file.stat().st_ino for file in cache.iterdir()} == made
 
 
 async def test_an_index_that_is_used_outlives_newer_ones_of_other_folders(folder: Path, tmp_path: Path) -> None:
@@ -635,18 +635,18 @@ async def test_a_file_that_could_not_be_read_is_tried_again_at_the_next_start(fo
     tea.write_text(TEA, "utf-8")
     os.utime(tea, ns=(5, 5))
 
-    found = await LocalDocuments([folder], cache=cache).search("black tea", limit=5)
+    results = await LocalDocuments([folder], cache=cache).search("black tea", limit=5)
 
     assert "tea.md" in reasons(first)
-    assert file_names(found)[0] == "tea.md"
+    assert file_names(results)[0] == "tea.md"
 
 
 async def test_a_damaged_kept_index_is_made_again(folder: Path, tmp_path: Path) -> None:
     write(folder, "bridge.md", BRIDGE)
     cache = tmp_path / "index"
     await LocalDocuments([folder], cache=cache).search("bridge", limit=1)
-    for kept in cache.iterdir():
-        kept.write_bytes(kept.read_bytes()[:100])
+    for file in cache.iterdir():
+        file.write_bytes(file.read_bytes()[:100])
 
     assert await LocalDocuments([folder], cache=cache).search("bridge", limit=1)
 
@@ -655,6 +655,6 @@ async def test_a_passage_tells_under_which_heading_it_stands_and_titles_lose_the
     text = "# Bridges {#bridges}\n\nOld ones.\n\n## Wind {: #wind .long}\n\nWind makes a footbridge hum.\n"
     (tmp_path / "bridges.md").write_text(text, "utf-8")
 
-    found = (await LocalDocuments([tmp_path]).search("footbridge hum", limit=1))[0]
+    result = (await LocalDocuments([tmp_path]).search("footbridge hum", limit=1))[0]
 
-    assert (found.result.title, found.heading) == ("Bridges", "Wind")
+    assert (result.result.title, result.heading) == ("Bridges", "Wind")

@@ -10,7 +10,7 @@ from contend.llm.endpoint import ReplyToken, distribution_of, read_tokens
 from contend.models.evaluation import MetricReply
 
 
-def told(text: str, **likely: float) -> dict[str, object]:
+def reply_token(text: str, **likely: float) -> dict[str, object]:
     others = [{"token": token.strip("_"), "logprob": math.log(share)} for token, share in likely.items()]
     return {"token": text, "logprob": math.log(likely.get(f"_{text}", 1.0)), "top_logprobs": others}
 
@@ -24,62 +24,76 @@ def reply(percent: int) -> MetricReply:
 
 
 def test_a_number_of_one_token_has_the_probabilities_of_that_token() -> None:
-    found = spread(told('{"percent": '), told("80", _80=0.6, _90=0.3, _x=0.1), told("}"))
+    distribution = spread(reply_token('{"percent": '), reply_token("80", _80=0.6, _90=0.3, _x=0.1), reply_token("}"))
 
-    assert found == {80: pytest.approx(2 / 3), 90: pytest.approx(1 / 3)}
-    assert reply(80).expected_score(found) == pytest.approx((80 * 2 + 90) / 300)
+    assert distribution == {80: pytest.approx(2 / 3), 90: pytest.approx(1 / 3)}
+    assert reply(80).expected_score(distribution) == pytest.approx((80 * 2 + 90) / 300)
 
 
 def test_a_number_of_several_tokens_counts_with_each_of_them_changed() -> None:
-    found = spread(told('{"percent":'), told("8", _8=0.5, _6=0.5), told("5", _5=0.8, _0=0.2), told("}"))
+    distribution = spread(
+        reply_token('{"percent":'), reply_token("8", _8=0.5, _6=0.5), reply_token("5", _5=0.8, _0=0.2), reply_token("}")
+    )
 
-    assert found is not None
-    assert sorted(found) == [65, 80, 85]
-    assert found[65] == pytest.approx(0.5)
+    assert distribution is not None
+    assert sorted(distribution) == [65, 80, 85]
+    assert distribution[65] == pytest.approx(0.5)
 
 
 def test_a_first_digit_that_was_not_said_begins_the_nearest_round_percentage() -> None:
-    found = spread(told('{"percent":'), told("8", _1=0.6, _8=0.2, _9=0.2), told("0", _0=1.0), told("}"))
+    distribution = spread(
+        reply_token('{"percent":'), reply_token("8", _1=0.6, _8=0.2, _9=0.2), reply_token("0", _0=1.0), reply_token("}")
+    )
 
-    assert found == {80: pytest.approx(0.2), 90: pytest.approx(0.2), 100: pytest.approx(0.6)}
+    assert distribution == {80: pytest.approx(0.2), 90: pytest.approx(0.2), 100: pytest.approx(0.6)}
 
 
 def test_what_could_have_stood_for_a_hundred_is_a_percentage_too() -> None:
-    found = spread(told('{"percent":'), told("1", _1=0.5, _9=0.5), told("0", _0=1.0), told("0", _0=1.0), told("}"))
+    distribution = spread(
+        reply_token('{"percent":'),
+        reply_token("1", _1=0.5, _9=0.5),
+        reply_token("0", _0=1.0),
+        reply_token("0", _0=1.0),
+        reply_token("}"),
+    )
 
-    assert found == {95: pytest.approx(0.5), 100: pytest.approx(0.5)}
+    assert distribution == {95: pytest.approx(0.5), 100: pytest.approx(0.5)}
 
 
 def test_numbers_that_are_tokens_of_their_own_are_read_as_they_are() -> None:
-    found = spread(told('{"percent":'), told("80", _80=0.5, _10=0.3, _7=0.2), told("}"))
+    distribution = spread(reply_token('{"percent":'), reply_token("80", _80=0.5, _10=0.3, _7=0.2), reply_token("}"))
 
-    assert found == {7: pytest.approx(0.2), 10: pytest.approx(0.3), 80: pytest.approx(0.5)}
+    assert distribution == {7: pytest.approx(0.2), 10: pytest.approx(0.3), 80: pytest.approx(0.5)}
 
 
 @pytest.mark.parametrize(
     "before", ['{"reason": "\\\\"percent\\\\": 3", "percent": ', '<think>"percent": 3</think>{"percent": ']
 )
 def test_the_field_itself_is_meant_and_not_a_mention_before_it(before: str) -> None:
-    assert spread(told(before), told("40", _40=1.0), told("}")) == {40: 1.0}
+    assert spread(reply_token(before), reply_token("40", _40=1.0), reply_token("}")) == {40: 1.0}
 
 
 def test_a_digit_that_no_round_percentage_has_there_is_read_as_it_is() -> None:
-    found = spread(told('{"percent":'), told("7", _7=1.0), told("3", _3=0.5, _4=0.5), told("}"))
+    distribution = spread(
+        reply_token('{"percent":'), reply_token("7", _7=1.0), reply_token("3", _3=0.5, _4=0.5), reply_token("}")
+    )
 
-    assert found == {73: pytest.approx(0.5), 74: pytest.approx(0.5)}
+    assert distribution == {73: pytest.approx(0.5), 74: pytest.approx(0.5)}
 
 
 def test_what_is_no_digit_begins_no_percentage() -> None:
-    ended = told("3", _3=0.6, _x=0.4)
+    digit = reply_token("3", _3=0.6, _x=0.4)
 
-    assert spread(told('{"percent":'), told("8", _8=1.0), ended, told("}")) == {83: 1.0}
+    assert spread(reply_token('{"percent":'), reply_token("8", _8=1.0), digit, reply_token("}")) == {83: 1.0}
 
 
 @pytest.mark.parametrize(("digits", "read"), [(9, True), (10, False), (5000, False)])
 def test_a_number_of_more_than_nine_digits_is_not_read(digits: int, read: bool) -> None:
     number = "9" * digits
 
-    assert spread(told('{"percent":'), told(number), told("}")) == ({int(number): 1.0} if read else None)
+    assert spread(reply_token('{"percent":'), reply_token(number), reply_token("}")) == (
+        {int(number): 1.0} if read else None
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,7 +133,7 @@ def test_an_expected_score_is_a_score(likely: dict[int, float], percent: int) ->
     )
 )
 def test_any_tokens_give_shares_that_sum_to_one_or_nothing(tokens: list[tuple[str, dict[str, float]]]) -> None:
-    said = [ReplyToken('"percent": ', {}), *(ReplyToken(text, likely) for text, likely in tokens)]
-    found = distribution_of(said, "percent")
+    reply_tokens = [ReplyToken('"percent": ', {}), *(ReplyToken(text, likely) for text, likely in tokens)]
+    distribution = distribution_of(reply_tokens, "percent")
 
-    assert found is None or sum(found.values()) == pytest.approx(1)
+    assert distribution is None or sum(distribution.values()) == pytest.approx(1)

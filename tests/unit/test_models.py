@@ -26,12 +26,12 @@ OWN: dict[str, dict[str, Any]] = {"TeamConfig": {**dict.fromkeys(OF_GRAPHS), "so
 def kinds() -> list[type[BaseModel]]:
     for module in pkgutil.iter_modules(models.__path__, "contend.models."):
         importlib.import_module(module.name)
-    found, todo = set[type[BaseModel]](), [BaseModel]
+    classes, todo = set[type[BaseModel]](), [BaseModel]
     while todo:
-        new = set(todo.pop().__subclasses__()) - found
-        found |= new
+        new = set(todo.pop().__subclasses__()) - classes
+        classes |= new
         todo += new
-    own = [kind for kind in found if kind.__module__.startswith("contend.models.") and kind.model_fields]
+    own = [kind for kind in classes if kind.__module__.startswith("contend.models.") and kind.model_fields]
     own.remove(RoundPromptContext)  # it holds a live object
     return sorted(own, key=lambda kind: kind.__qualname__)
 
@@ -48,12 +48,12 @@ def sample(schema: dict[str, Any], shapes: dict[str, Any], *, full: bool) -> Any
         case {"anyOf": choices} | {"oneOf": choices}:
             return sample(choices[0], shapes, full=full)
         case {"type": "object"}:
-            asked, required = schema.get("properties", {}), schema.get("required", ())
-            wanted = [name for name in asked if full or name in required or "const" in asked[name]]
+            properties, required = schema.get("properties", {}), schema.get("required", ())
+            wanted = [name for name in properties if full or name in required or "const" in properties[name]]
             own = OWN.get(schema.get("title", ""), {})
             known = KNOWN | own
             names = [name for name in dict.fromkeys([*wanted, *own]) if known.get(name, 0) is not None]
-            return {name: known.get(name) or sample(asked[name], shapes, full=full) for name in names}
+            return {name: known.get(name) or sample(properties[name], shapes, full=full) for name in names}
         case {"type": "array", "prefixItems": items}:
             return [sample(item, shapes, full=full) for item in items]
         case {"type": "array", "items": items}:
@@ -158,21 +158,21 @@ def test_a_section_may_have_any_printable_name(name: str) -> None:
 def test_times_need_a_zone_and_are_kept_in_utc() -> None:
     tokyo = datetime(2026, 1, 2, 12, tzinfo=timezone(timedelta(hours=9)))
 
-    kept = TeamStatus(team_id="a", team_name="A", started_at=tokyo).started_at
+    started_at = TeamStatus(team_id="a", team_name="A", started_at=tokyo).started_at
 
-    assert kept == tokyo
-    assert kept is not None
-    assert kept.tzinfo is UTC
+    assert started_at == tokyo
+    assert started_at is not None
+    assert started_at.tzinfo is UTC
     with pytest.raises(ValidationError, match="timezone"):
         TeamStatus(team_id="a", team_name="A", started_at=tokyo.replace(tzinfo=None))
 
 
 def test_a_task_draws_a_random_id_and_takes_no_other_kind() -> None:
-    given = {"user_prompt": " Why? ", "team_configs": ["a.toml"], "timeout_seconds": 1}
-    one, other = (OrchestratorTask.model_validate(given) for _ in range(2))
+    values = {"user_prompt": " Why? ", "team_configs": ["a.toml"], "timeout_seconds": 1}
+    one, other = (OrchestratorTask.model_validate(values) for _ in range(2))
 
     assert one.task_id.version == 4
     assert one.task_id != other.task_id
     assert one.user_prompt == "Why?"
     with pytest.raises(ValidationError, match="version 4"):
-        OrchestratorTask.model_validate({**given, "task_id": "0b9f3c6e-4f43-1b2c-9a3a-0f6f2f1f7a55"})
+        OrchestratorTask.model_validate({**values, "task_id": "0b9f3c6e-4f43-1b2c-9a3a-0f6f2f1f7a55"})

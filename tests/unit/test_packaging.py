@@ -35,11 +35,11 @@ def _pins() -> dict[str, str]:
 
 def _requirements() -> list[Requirement]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    listed = [
+    requirements = [
         *project["dependencies"],
         *(line for extra in project["optional-dependencies"].values() for line in extra),
     ]
-    return [Requirement(line) for line in listed]
+    return [Requirement(line) for line in requirements]
 
 
 def test_every_dependency_is_pinned_within_its_range() -> None:
@@ -85,8 +85,8 @@ def _imported() -> set[str]:
     files = [path for folder in ("src", "graphs") for path in (ROOT / folder).rglob("*.py")]
     nodes = [node for path in files for node in ast.walk(ast.parse(path.read_text("utf-8")))]
     plain = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
-    named = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
-    return {name.partition(".")[0] for name in plain | named}
+    modules = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
+    return {name.partition(".")[0] for name in plain | modules}
 
 
 def test_an_image_holds_what_it_is_installed_from_and_neither_keys_nor_a_workspace() -> None:

@@ -27,7 +27,7 @@ def test_whatever_the_page_looks_up_by_name_is_there() -> None:
     words = (PAGE / "words.js").read_text("utf-8")
     code = "".join(path.read_text("utf-8") for path in PAGE.glob("*.js") if path.name != "words.js")
 
-    asked = set(re.findall(r'\bt\("(\w+)"', code))
+    keys = set(re.findall(r'\bt\("(\w+)"', code))
 
-    assert len(asked) > 60
-    assert asked <= dict(_SAID.findall(words)).keys()
+    assert len(keys) > 60
+    assert keys <= dict(_SAID.findall(words)).keys()

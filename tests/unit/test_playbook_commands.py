@@ -36,13 +36,13 @@ def ports(terminal: Terminal) -> Terminal:
 
 
 def test_a_lesson_is_added_and_taken_back(ports: Terminal) -> None:
-    said = ports("playbook", "add", "ports", "For tides, trust the table.", "--example", "the May table", "--always")
+    result = ports("playbook", "add", "ports", "For tides, trust the table.", "--example", "the May table", "--always")
 
-    assert said.code == 0
+    assert result.code == 0
     (new,) = [bullet for bullet in _bullets(ports) if bullet.content == "For tides, trust the table."]
     assert (new.status, new.example, new.always, new.provenance) == ("active", "the May table", True, "by hand")
 
-    undo = re.search(r"contend.*?(playbook rollback ports \d+)", said.out)
+    undo = re.search(r"contend.*?(playbook rollback ports \d+)", result.out)
     assert undo
     assert ports(*undo[1].split()).code == 0
     assert [bullet.id for bullet in _bullets(ports)] == ["b-1", "b-2"]
@@ -51,21 +51,21 @@ def test_a_lesson_is_added_and_taken_back(ports: Terminal) -> None:
 def test_other_words_keep_votes_and_another_meaning_does_not(ports: Terminal) -> None:
     ports("playbook", "edit", "ports", "b-1", "Before opinion pieces, search primary sources.")
     reworded = _bullets(ports)[0]
-    said = ports("playbook", "edit", "ports", "b-1", "Search opinion pieces only.").out
+    output = ports("playbook", "edit", "ports", "b-1", "Search opinion pieces only.").out
     changed = _bullets(ports)[0]
 
     assert (reworded.helpful, changed.helpful) == (3, 0)
     assert changed.content == "Search opinion pieces only."
-    assert "It says something else: votes begin anew." in said
+    assert "It says something else: votes begin anew." in output
 
 
 def test_what_was_removed_can_be_restored(ports: Terminal) -> None:
     assert ports("playbook", "rm", "ports", "b-2").code == 0
     assert [bullet.id for bullet in _bullets(ports)] == ["b-1"]
 
-    listed = ports("playbook", "restore", "ports").out
-    assert "b-2" in listed
-    assert "1 lesson can be restored" in listed
+    output = ports("playbook", "restore", "ports").out
+    assert "b-2" in output
+    assert "1 lesson can be restored" in output
     assert ports("playbook", "restore", "ports", "b-2").code == 0
     assert [bullet.content for bullet in _bullets(ports)] == [_PRIMARY, _YEAR]
 
@@ -76,11 +76,11 @@ def test_a_diff_tells_what_came_went_and_changed(ports: Terminal) -> None:
     ports("playbook", "rm", "ports", "b-2")
     history = [line["version"] for line in json.loads(ports("playbook", "history", "ports", "--json").out)]
 
-    said = ports("playbook", "diff", "ports", str(history[0])).out
+    output = ports("playbook", "diff", "ports", str(history[0])).out
 
-    assert re.search(r"^\+ b-\w+  For tides, trust the table\.", said, re.MULTILINE)
-    assert f"- b-2  {_YEAR}" in said
-    assert f"content: {_PRIMARY} → Before opinion pieces, search primary sources." in said
+    assert re.search(r"^\+ b-\w+  For tides, trust the table\.", output, re.MULTILINE)
+    assert f"- b-2  {_YEAR}" in output
+    assert f"content: {_PRIMARY} → Before opinion pieces, search primary sources." in output
 
 
 @pytest.mark.parametrize("kind", ["json", "ace", "markdown"])
@@ -173,9 +173,9 @@ def test_code_enters_by_an_import_only_and_secrets_never(terminal: Terminal, tmp
     assert terminal("playbook", "import", "ports", file).code == 0
 
     file.write_text("- The password is harbour-gull-77.\n- Ask early.\n", "utf-8")
-    said = terminal("playbook", "import", "ports", file)
-    assert (said.code, len(_bullets(terminal))) == (2, 1)
-    assert "holds what looks like a secret" in said.err
+    result = terminal("playbook", "import", "ports", file)
+    assert (result.code, len(_bullets(terminal))) == (2, 1)
+    assert "holds what looks like a secret" in result.err
 
 
 @pytest.mark.parametrize("bullets", ["5", "null", '"ab"'])
@@ -183,10 +183,10 @@ def test_a_file_whose_lessons_are_no_list_is_refused(terminal: Terminal, tmp_pat
     file = tmp_path / "lessons.json"
     file.write_text(f'{{"bullets": {bullets}}}', "utf-8")
 
-    said = terminal("playbook", "import", "ports", file)
+    result = terminal("playbook", "import", "ports", file)
 
-    assert (said.code, said.err.count("\n")) == (2, 1)
-    assert "holds no lessons" in said.err
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert "holds no lessons" in result.err
 
 
 @pytest.mark.parametrize(
@@ -204,23 +204,23 @@ def test_a_file_whose_lessons_are_no_list_is_refused(terminal: Terminal, tmp_pat
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_changes_nothing(ports: Terminal, arguments: list[str], named: str) -> None:
-    said = ports("playbook", *arguments)
+    result = ports("playbook", *arguments)
 
-    assert said.code == 2
-    assert named in said.err
-    assert said.err.count("\n") == 1
+    assert result.code == 2
+    assert named in result.err
+    assert result.err.count("\n") == 1
     assert [bullet.id for bullet in _bullets(ports)] == ["b-1", "b-2"]
 
 
 def test_the_table_tells_what_runs_showed(ports: Terminal) -> None:
     file = ports.workspace / "playbooks" / "ports.json"
-    told = json.loads(file.read_text())
-    told["bullets"][0] |= {"trial": {"shown": 4, "withheld": 2, "difference": 0.063}, "removal_reason": "It is old."}
-    told["bullets"][1] |= {"conflicts_with": "b-1"}
-    file.write_text(json.dumps(told))
+    content = json.loads(file.read_text())
+    content["bullets"][0] |= {"trial": {"shown": 4, "withheld": 2, "difference": 0.063}, "removal_reason": "It is old."}
+    content["bullets"][1] |= {"conflicts_with": "b-1"}
+    file.write_text(json.dumps(content))
 
-    said = " ".join(ports("playbook", "show", "ports").out.split())
+    text = " ".join(ports("playbook", "show", "ports").out.split())
 
-    assert "4, withheld 2 +6.3" in said
-    assert "a run wants it removed: It is old." in said
-    assert "differs from b-1" in said
+    assert "4, withheld 2 +6.3" in text
+    assert "a run wants it removed: It is old." in text
+    assert "differs from b-1" in text

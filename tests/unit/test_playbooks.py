@@ -188,16 +188,16 @@ async def test_a_dataset_held_by_another_process_is_waited_for_only_so_long(tmp_
 async def test_killed_while_saving_leaves_the_old_version_or_the_new_one(store: PlaybookStore) -> None:
     for pause in (0.0, 0.003, 0.011, 0.017):
         child = Process("-c", _SAVE_FOR_EVER, str(store.folder), folder=store.folder, environment=outside())
-        told = [await asyncio.to_thread(child.stdout.readline)]
+        lines = [await asyncio.to_thread(child.stdout.readline)]
         await asyncio.to_thread(time.sleep, pause)
         child.kill()
-        told += await asyncio.to_thread(child.stdout.readlines)
+        lines += await asyncio.to_thread(child.stdout.readlines)
         child.close()
 
         playbook = await store.load("d")
 
         assert {bullet.content.split()[1] for bullet in playbook.bullets} == {str(playbook.version)}
-        assert playbook.version >= max(map(int, told))
+        assert playbook.version >= max(map(int, lines))
         assert playbook.bullets == (await store.load("d", version=playbook.version)).bullets
 
 
@@ -353,8 +353,8 @@ def test_any_run_of_changes_is_rebuilt_from_the_history(
             seen[result.playbook_version] = state
         (store.folder / "d.json").unlink(missing_ok=True)
         for version, state in seen.items():
-            found = await store.load("d", version=version)
-            assert {bullet.id: bullet.helpful for bullet in found.bullets} == state
+            playbook = await store.load("d", version=version)
+            assert {bullet.id: bullet.helpful for bullet in playbook.bullets} == state
 
     asyncio.run(play())
 

@@ -112,14 +112,14 @@ class Pupil:
             raise ModelError("the endpoint went away")
         self.asked.append(prompt.prompt_name)
         self.shown[prompt.prompt_name] = rendered.user
-        told: dict[str, Any] = {
+        replies: dict[str, Any] = {
             "answers/question": lambda: self._answer(rendered.user, str(prompt.variables()["question"])),
             "errors/reflect": self._reflect,
             "curator/curate": self._curate,
             "lessons/same": lambda: {"pairs": []},
         }[prompt.prompt_name]()
         usage = CallUsage(call_key="c", role=scope.role, model="m", input_tokens=10, output_tokens=5, milliseconds=1)
-        return Answer(reply_type.model_validate(told), usage)
+        return Answer(reply_type.model_validate(replies), usage)
 
     def _answer(self, prompt: str, question: str) -> dict[str, str]:
         number = int(question.rsplit(maxsplit=1)[-1].rstrip("?"))
@@ -138,8 +138,8 @@ class Pupil:
 
 
 def _questions(first: int, last: int) -> list[LabelledQuestion]:
-    asked = "What is the growth rate in case"
-    return [LabelledQuestion(question=f"{asked} {number}?", answer="0.25") for number in range(first, last)]
+    question_start = "What is the growth rate in case"
+    return [LabelledQuestion(question=f"{question_start} {number}?", answer="0.25") for number in range(first, last)]
 
 
 def _practice(pupil: Pupil, folder: Path, form: AnswerForm = "number") -> Practice:
@@ -186,15 +186,15 @@ async def test_lessons_that_make_it_worse_do_not_land(tmp_path: Path) -> None:
 
 
 async def test_learning_goes_on_after_a_stop_without_asking_again(tmp_path: Path) -> None:
-    train, held = _questions(0, 60), _questions(100, 120)
+    train, test_set = _questions(0, 60), _questions(100, 120)
     whole = Pupil()
-    expected = await _practice(whole, tmp_path / "whole").learn(train, held)
+    expected = await _practice(whole, tmp_path / "whole").learn(train, test_set)
 
     first = Pupil(fails_after=60)
     with pytest.raises(ModelError):
-        await _practice(first, tmp_path / "cut").learn(train, held)
+        await _practice(first, tmp_path / "cut").learn(train, test_set)
     second = Pupil()
-    learnt = await _practice(second, tmp_path / "cut").learn(train, held)
+    learnt = await _practice(second, tmp_path / "cut").learn(train, test_set)
 
     assert (learnt.comparison, learnt.versions, learnt.batches) == (
         expected.comparison,
@@ -220,18 +220,18 @@ class LastReplies(Pupil):
 
 
 async def test_what_was_asked_when_an_answer_failed_is_kept_and_no_more_is_asked(tmp_path: Path) -> None:
-    held = _questions(100, 120)
+    test_set = _questions(100, 120)
     first = LastReplies(fails_after=3)
     with pytest.raises(ModelError, match="went away"):
-        await _practice(first, tmp_path).answer_all(held, Playbook(dataset="growth"))
+        await _practice(first, tmp_path).answer_all(test_set, Playbook(dataset="growth"))
     assert len(first.asked) == 3
     assert first.calls == 4
 
     second = Pupil()
-    answered = await _practice(second, tmp_path).answer_all(held, Playbook(dataset="growth"))
+    answered = await _practice(second, tmp_path).answer_all(test_set, Playbook(dataset="growth"))
 
     assert len(second.asked) == 17
-    assert [each.question for each in answered] == held
+    assert [each.question for each in answered] == test_set
 
 
 async def test_off_on_off_on_asks_each_anew_and_compares_off_with_off(tmp_path: Path) -> None:
@@ -249,24 +249,24 @@ async def test_off_on_off_on_asks_each_anew_and_compares_off_with_off(tmp_path: 
 
 
 async def test_an_answer_with_a_line_separator_in_it_is_kept_too(tmp_path: Path) -> None:
-    held = _questions(100, 105)
-    await _practice(Pupil(reasoning="so\u2028it is"), tmp_path).answer_all(held, Playbook(dataset="growth"))
+    test_set = _questions(100, 105)
+    await _practice(Pupil(reasoning="so\u2028it is"), tmp_path).answer_all(test_set, Playbook(dataset="growth"))
 
     pupil = Pupil()
-    await _practice(pupil, tmp_path).answer_all(held, Playbook(dataset="growth"))
+    await _practice(pupil, tmp_path).answer_all(test_set, Playbook(dataset="growth"))
 
     assert pupil.asked == []
 
 
 async def test_a_line_that_a_kill_cut_off_is_asked_again(tmp_path: Path) -> None:
-    held = _questions(100, 105)
+    test_set = _questions(100, 105)
     practice = _practice(Pupil(), tmp_path)
-    await practice.answer_all(held, Playbook(dataset="growth"))
+    await practice.answer_all(test_set, Playbook(dataset="growth"))
     file = tmp_path / "learning" / "growth.answers.jsonl"
     file.write_text(file.read_text()[:-20] + "\n")
 
     pupil = Pupil()
-    await _practice(pupil, tmp_path).answer_all(held, Playbook(dataset="growth"))
+    await _practice(pupil, tmp_path).answer_all(test_set, Playbook(dataset="growth"))
 
     assert len(pupil.asked) == 1
     assert all(json.loads(line) for line in file.read_text().splitlines()[-1:])

@@ -29,7 +29,7 @@ def _at(minutes: float, requests: int = 0) -> dict[str, object]:
 
 
 def _begun() -> list[AnyEvent]:
-    started = RunStarted(
+    start = RunStarted(
         **_at(0),
         thread_id="t",
         theme="?",
@@ -41,7 +41,7 @@ def _begun() -> list[AnyEvent]:
         calls=(20, 40),
     )
     return [
-        started,
+        start,
         CriteriaSet(**_at(0.5, 1), criteria=[]),
         *(TeamStarted(**_at(0.5, 1), team_id=team, team_name=team.upper()) for team in ("a", "b")),
         *(RoundStarted(**_at(0.5, 1), team_id=team, round_number=1) for team in ("a", "b")),
@@ -88,16 +88,16 @@ def test_the_end_is_estimated_at_the_pace_of_the_calls_made() -> None:
     progress = progress_of([*_begun(), _step("a", "write", 5, 10)])
 
     assert progress.estimated_completion_time is not None
-    left = progress.estimated_completion_time - before
-    assert timedelta(minutes=9.9) < left < timedelta(minutes=10.5)
+    seconds_to_come = progress.estimated_completion_time - before
+    assert timedelta(minutes=9.9) < seconds_to_come < timedelta(minutes=10.5)
 
 
 def test_while_a_person_is_asked_there_is_no_end_and_the_wait_does_not_slow_the_pace() -> None:
-    asked = QuestionAsked(**_at(2, 5), question_id="q", asked="plan", team_id="a", description="Plan of team A")
-    waiting = progress_of([*_begun(), asked], is_going=False)
+    question = QuestionAsked(**_at(2, 5), question_id="q", asked="plan", team_id="a", description="Plan of team A")
+    waiting = progress_of([*_begun(), question], is_going=False)
     resumed = RunResumed(execution_id=RUN, at=BEGAN + timedelta(minutes=62), answers={"q": {"type": "approve"}})
 
-    progress = progress_of([*_begun(), asked, resumed, _step("a", "write", 65, 10)])
+    progress = progress_of([*_begun(), question, resumed, _step("a", "write", 65, 10)])
 
     assert waiting.estimated_completion_time is None
     assert [team.status for team in waiting.teams] == ["waiting", "interrupted"]
@@ -106,17 +106,17 @@ def test_while_a_person_is_asked_there_is_no_end_and_the_wait_does_not_slow_the_
 
 
 def test_a_team_whose_plan_was_answered_is_at_work_at_once() -> None:
-    asked = QuestionAsked(**_at(2, 5), question_id="q", asked="plan", team_id="a", description="Plan of team A")
+    question = QuestionAsked(**_at(2, 5), question_id="q", asked="plan", team_id="a", description="Plan of team A")
     resumed = RunResumed(execution_id=RUN, at=BEGAN + timedelta(minutes=62), answers={"q": {"type": "approve"}})
 
-    assert [team.status for team in progress_of([*_begun(), asked, resumed]).teams] == ["running", "running"]
+    assert [team.status for team in progress_of([*_begun(), question, resumed]).teams] == ["running", "running"]
 
 
 def test_after_the_teams_come_the_editor_and_the_report() -> None:
-    ended = [TeamDone(**_at(6, 12), team_id=team, status="completed") for team in ("a", "b")]
+    team_ends = [TeamDone(**_at(6, 12), team_id=team, status="completed") for team in ("a", "b")]
 
-    editing = progress_of([*_begun(), *ended])
-    picked = progress_of([*_begun(), *ended, WinnerPicked(**_at(7, 12), team_id="a", score=0.8, leaderboard=[])])
+    editing = progress_of([*_begun(), *team_ends])
+    picked = progress_of([*_begun(), *team_ends, WinnerPicked(**_at(7, 12), team_id="a", score=0.8, leaderboard=[])])
 
     assert (editing.current_node, picked.current_node) == ("synthesize", "publish")
     assert editing.nodes_completed == ["open_run", "set_criteria", "team"]

@@ -33,9 +33,9 @@ def rendered(tmp_path: Path, template: str, **values: object) -> str:
 
 
 def failure(tmp_path: Path, template: str, **values: object) -> str:
-    with pytest.raises(PromptError) as caught:
+    with pytest.raises(PromptError) as excinfo:
         rendered(tmp_path, template, **values)
-    return str(caught.value)
+    return str(excinfo.value)
 
 
 def test_a_workspaces_prompt_stands_before_the_shipped_one(tmp_path: Path) -> None:
@@ -98,12 +98,12 @@ def test_each_layer_stands_before_those_below_it(
         (tmp_path / "config" / "prompt_builder.toml").write_text(f'{setting} = "toml"\n', "utf-8")
     if "environment" in layers:
         monkeypatch.setenv(f"CONTEND_{setting.upper()}", "environment")
-    given = {setting: "caller"} if "caller" in layers else {}
-    settings = PromptBuilderSettings(workspace=tmp_path, **given)
+    values = {setting: "caller"} if "caller" in layers else {}
+    settings = PromptBuilderSettings(workspace=tmp_path, **values)
 
-    shown = library(tmp_path, settings, **own).render(name, samples_of(name)[0], language=language, mark=MARK)
+    prompt = library(tmp_path, settings, **own).render(name, samples_of(name)[0], language=language, mark=MARK)
 
-    assert (shown if shown in LAYERS else "shipped") == layers[-1]
+    assert (prompt if prompt in LAYERS else "shipped") == layers[-1]
 
 
 def test_a_setting_stands_before_the_workspaces_file_in_every_language(tmp_path: Path) -> None:
@@ -112,8 +112,8 @@ def test_a_setting_stands_before_the_workspaces_file_in_every_language(tmp_path:
     prompt = MetricPrompt(user_query="it", submission="", metric="coverage", rubric="R")
 
     for language in LANGUAGES:
-        shown = prompts.call(prompt, language=language, mark=MARK).user
-        assert shown == f"Score <query-{MARK}>it</query-{MARK}> as coverage by R"
+        text = prompts.call(prompt, language=language, mark=MARK).user
+        assert text == f"Score <query-{MARK}>it</query-{MARK}> as coverage by R"
 
 
 def test_a_call_has_the_agents_system_message_and_the_steps_prompt(tmp_path: Path) -> None:
@@ -193,9 +193,9 @@ def test_the_date_is_that_of_the_moment_of_rendering(tmp_path: Path) -> None:
     path.write_text("{{ current_datetime }}", "utf-8")
     prompts = PromptLibrary(tmp_path, clock=lambda: next(moments))
 
-    shown = [prompts.render("rubrics/r", {}, language="en", mark=MARK) for _ in range(2)]
+    prompt = [prompts.render("rubrics/r", {}, language="en", mark=MARK) for _ in range(2)]
 
-    assert shown == ["2026-05-04T03:00:00+09:00", "2026-05-04T04:00:00+09:00"]
+    assert prompt == ["2026-05-04T03:00:00+09:00", "2026-05-04T04:00:00+09:00"]
 
 
 def test_the_date_is_iso_8601_with_the_local_zone(tmp_path: Path) -> None:
@@ -218,9 +218,9 @@ def test_filters_speak_the_prompts_language(tmp_path: Path) -> None:
 
 
 def test_only_a_longer_text_is_cut_and_marked(tmp_path: Path) -> None:
-    shown = rendered(tmp_path, "{{ a|summarize }}|{{ b|summarize }}", a="橋" * 200, b="橋" * 201)
+    prompt = rendered(tmp_path, "{{ a|summarize }}|{{ b|summarize }}", a="橋" * 200, b="橋" * 201)
 
-    assert shown == "橋" * 200 + "|" + "橋" * 200 + "..."
+    assert prompt == "橋" * 200 + "|" + "橋" * 200 + "..."
 
 
 def test_filters_show_scores_places_and_beginnings(tmp_path: Path) -> None:
@@ -277,11 +277,11 @@ def test_passages_may_be_longer_than_a_template_writes_itself() -> None:
     head = ResearchHead(theme="Why?", passages=SourceDocument.numbered([passage]))
     prompts = PromptLibrary(None)
 
-    shown = prompts.show(head, language="en", mark="00000000")
-    prompt = ReportPrompt(head=shown, words=500, characters=2_000)
+    text = prompts.show(head, language="en", mark="00000000")
+    prompt = ReportPrompt(head=text, words=500, characters=2_000)
 
-    assert passage.text.strip() in shown
-    assert shown in prompts.call(prompt, language="en", mark="00000000").user
+    assert passage.text.strip() in text
+    assert text in prompts.call(prompt, language="en", mark="00000000").user
 
 
 @pytest.mark.parametrize("name", ["settings", "config", "environ", "services", "workspace", "openai_api_key", "store"])
@@ -296,10 +296,10 @@ def test_a_render_may_hold_200000_characters_and_no_more(tmp_path: Path, templat
 
 
 def test_a_fault_is_both_the_callers_mistake_and_a_runtime_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError) as excinfo:
         rendered(tmp_path, "{{ nobody }}")
 
-    assert isinstance(caught.value, RuntimeError)
+    assert isinstance(excinfo.value, RuntimeError)
 
 
 def test_a_value_that_is_not_plain_data_is_refused(tmp_path: Path) -> None:

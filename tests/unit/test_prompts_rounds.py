@@ -180,10 +180,10 @@ def test_the_leaderboard_equals_the_stores_ranking(teams: list[tuple[float | Non
     template = "{% for e in leaderboard %}{{ e.rank }}/{{ e.team_id }}/{{ e.best_score }}/{{ e.is_own }};{% endfor %}"
     prompt = with_template(template, _Fixed(entries), max_leaderboard_display_teams=limit)  # type: ignore[arg-type]  # a RankingStore
 
-    shown = prompt.build_team_prompt(moment(1, team="t0"))
+    text = prompt.build_team_prompt(moment(1, team="t0"))
 
     expected = [f"{e.rank}/{e.team_id}/{e.best_score}/{e.team_id == 't0'}" for e in entries[:limit]]
-    assert shown == ";".join(expected) + ";"
+    assert text == ";".join(expected) + ";"
 
 
 class _Fixed:
@@ -198,9 +198,9 @@ def test_the_lists_are_cut_to_the_limits_and_the_best_round_is_kept() -> None:
     rounds = [past(number, 0.9 if number == 1 else 0.5) for number in range(1, 8)]
     template = "{% for item in history %}{{ item.round_number }} {% endfor %}"
 
-    shown = with_template(template, max_submission_history_items=3).build_team_prompt(moment(8, rounds))
+    prompt = with_template(template, max_submission_history_items=3).build_team_prompt(moment(8, rounds))
 
-    assert shown == "1 6 7"
+    assert prompt == "1 6 7"
 
 
 def test_metric_details_reach_templates_as_data() -> None:
@@ -208,9 +208,9 @@ def test_metric_details_reach_templates_as_data() -> None:
     details = {"metrics": {"coverage": 0.25}, "note": "see above"}
     rounds = [past(1).model_copy(update={"score_details": details})]
 
-    shown = with_template(template).build_team_prompt(moment(2, rounds))
+    prompt = with_template(template).build_team_prompt(moment(2, rounds))
 
-    assert shown == f"0.25 <detail-{MARK}>see above</detail-{MARK}>"
+    assert prompt == f"0.25 <detail-{MARK}>see above</detail-{MARK}>"
 
 
 @pytest.mark.parametrize("length", [150, 151])
@@ -247,7 +247,9 @@ TEXTS = st.text(st.sampled_from("ab 。風橋.1\n"), min_size=1, max_size=900).f
 def test_a_brief_keeps_its_budget_or_shows_only_what_it_must(
     rounds: list[tuple[str, str, float | None]], tokens: int, history_tokens: int
 ) -> None:
-    history = [past(n, score, text=text, feedback=said) for n, (text, said, score) in enumerate(rounds, start=1)]
+    history = [
+        past(n, score, text=text, feedback=feedback) for n, (text, feedback, score) in enumerate(rounds, start=1)
+    ]
     limits = {"estimated_prompt_tokens": tokens, "submission_history_tokens": history_tokens}
 
     brief = builder(**limits).build_team_prompt(moment(len(history) + 1, history))
@@ -255,19 +257,19 @@ def test_a_brief_keeps_its_budget_or_shows_only_what_it_must(
     least = builder(estimated_prompt_tokens=1, submission_history_tokens=1).build_team_prompt(
         moment(len(history) + 1, history)
     )
-    told = estimate_tokens(history[-1].feedback) if history else 0
-    assert brief == least or estimate_tokens(brief) <= tokens + told
+    feedback_tokens = estimate_tokens(history[-1].feedback) if history else 0
+    assert brief == least or estimate_tokens(brief) <= tokens + feedback_tokens
 
 
 def test_a_budget_too_small_for_anything_keeps_query_place_latest_score_and_all_of_the_latest_feedback() -> None:
-    told = "Name the year of each figure. " * 200
-    rounds = [past(1, 0.9), past(2, 0.6, feedback=told)]
+    text = "Name the year of each figure. " * 200
+    rounds = [past(1, 0.9), past(2, 0.6, feedback=text)]
     brief = builder(estimated_prompt_tokens=1).build_team_prompt(moment(3, rounds))
 
     assert "Why do bridges hum?" in brief
     assert "- Round 2 (latest): 60.0/100" in brief
     assert "Your team is in place 2 of 5" in brief
-    assert told.strip() in brief
+    assert text.strip() in brief
     assert ADVICE.strip() not in brief
     assert "Scholar" not in brief
 
@@ -308,21 +310,25 @@ def test_what_is_worth_more_is_kept_longer() -> None:
 def test_the_history_keeps_a_budget_of_its_own(
     rounds: list[tuple[str, str, float | None]], history_tokens: int
 ) -> None:
-    history = [past(n, score, text=text, feedback=said) for n, (text, said, score) in enumerate(rounds, start=1)]
+    history = [
+        past(n, score, text=text, feedback=feedback) for n, (text, feedback, score) in enumerate(rounds, start=1)
+    ]
 
     def shown(tokens: int) -> str:
         limits = {"submission_history_tokens": tokens, "estimated_prompt_tokens": 100_000}
         return with_template("{{ submission_history }}", **limits).build_team_prompt(moment(9, history))
 
-    told = estimate_tokens(history[-1].feedback)
-    assert shown(history_tokens) == shown(1) or estimate_tokens(shown(history_tokens)) <= history_tokens + told
+    feedback_tokens = estimate_tokens(history[-1].feedback)
+    assert (
+        shown(history_tokens) == shown(1) or estimate_tokens(shown(history_tokens)) <= history_tokens + feedback_tokens
+    )
 
 
 @given(st.lists(st.integers(1, 30), max_size=12), st.integers(0, 200))
 def test_the_longest_beginning_that_fits_is_chosen(costs: list[int], budget: int) -> None:
     worth = [Piece("bullet", index) for index in range(len(costs))]
 
-    chosen = fill(worth, lambda kept: sum(costs[piece.key] for piece in kept) <= budget)
+    chosen = fill(worth, lambda pieces: sum(costs[piece.key] for piece in pieces) <= budget)
 
     assert chosen == frozenset(worth[: len(chosen)])
     assert sum(costs[: len(chosen)]) <= budget
@@ -333,11 +339,11 @@ def test_the_longest_beginning_that_fits_is_chosen(costs: list[int], budget: int
 def test_the_latest_round_is_always_among_the_recent_ones(scores: list[float | None], limit: int) -> None:
     rounds = [past(number, score) for number, score in enumerate(scores, start=1)]
 
-    kept = recent(rounds, limit)
+    recent_rounds = recent(rounds, limit)
 
-    assert kept[-1] == rounds[-1]
-    assert len(kept) == min(limit, len(rounds))
-    assert kept == sorted(kept, key=lambda each: each.round_number)
+    assert recent_rounds[-1] == rounds[-1]
+    assert len(recent_rounds) == min(limit, len(rounds))
+    assert recent_rounds == sorted(recent_rounds, key=lambda each: each.round_number)
 
 
 def test_the_trend_can_be_switched_off() -> None:

@@ -70,17 +70,19 @@ def test_the_metrics_of_a_submission_are_asked_about_after_all_that_they_share(l
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", ["evaluator/metric", "evaluator/verdicts"])
 def test_a_judge_gives_its_reason_before_the_score(name: str, language: Language) -> None:
-    asked = LIBRARY.render(name, samples_of(name)[0], language=language, mark="")
+    prompt = LIBRARY.render(name, samples_of(name)[0], language=language, mark="")
 
-    assert asked.index("`reason`") < asked.rindex("`evidence`") < asked.index("`percent`")
+    assert prompt.index("`reason`") < prompt.rindex("`evidence`") < prompt.index("`percent`")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("said", ["metric", "percent", "指標", "整数"])
+@pytest.mark.parametrize("message", ["metric", "percent", "指標", "整数"])
 def test_the_system_message_of_judges_says_what_holds_for_all_that_they_are_asked(
-    said: str, language: Language
+    message: str, language: Language
 ) -> None:
-    assert said not in LIBRARY.render("evaluator/system", samples_of("evaluator/system")[0], language=language, mark="")
+    assert message not in LIBRARY.render(
+        "evaluator/system", samples_of("evaluator/system")[0], language=language, mark=""
+    )
 
 
 def test_japanese_prompts_leave_no_english_sentence_behind() -> None:

@@ -12,35 +12,35 @@ from contend.quotes import CALIBRATION, SourceText, Unit, answers_of, parts_of, 
 from contend.retrieval import HybridIndex
 from contend.sources.local import LocalDocuments
 from contend.text import detect_language
-from fakes.quoted import Asked, asked, write_documents
+from fakes.quote_questions import QuotedQuestion, read_questions, write_documents
 
 EVERYTHING = 1_000_000
 
 
 async def units_in(folder: Path) -> list[Unit]:
-    found = await LocalDocuments([folder]).whole(EVERYTHING)
-    return units_of([SourceText(each.result.url, each.result.title, each.heading, each.text) for each in found])
+    sources = await LocalDocuments([folder]).whole(EVERYTHING)
+    return units_of([SourceText(each.result.url, each.result.title, each.heading, each.text) for each in sources])
 
 
 def units_in_text(text: str) -> list[Unit]:
     return units_of([SourceText("file:///a.md", "A", "", text)])
 
 
-def missed(case: Asked, units: list[Unit]) -> list[str]:
+def missed(case: QuotedQuestion, units: list[Unit]) -> list[str]:
     """What of a question's key is not among the quotes of its part, and what is quoted where nothing answers."""
     answers = answers_of(case.question, units)
     assert len(answers) == len(case.parts), case.question
     lost = []
     for answer, wanted in zip(answers, case.parts, strict=True):
-        shown = "\n".join(f"{quote.unit.lead} {quote.unit.text}" for quote in answer.quotes)
-        lost += [fact for fact in wanted if fact not in shown]
-        lost += [shown] if answer.quotes and not wanted else []
+        text = "\n".join(f"{quote.unit.lead} {quote.unit.text}" for quote in answer.quotes)
+        lost += [fact for fact in wanted if fact not in text]
+        lost += [text] if answer.quotes and not wanted else []
     return lost
 
 
 async def test_of_twenty_questions_nineteen_are_answered_and_those_without_an_answer_refused(tmp_path: Path) -> None:
     units = await units_in(write_documents(tmp_path / "documents"))
-    cases = asked("questions")
+    cases = read_questions("questions")
 
     wrong = {case.question: lost for case in cases if (lost := missed(case, units))}
 
@@ -54,7 +54,7 @@ async def test_of_ten_further_questions_eight_are_answered_or_refused_rightly(
     tmp_path: Path,
 ) -> None:
     units = await units_in(write_documents(tmp_path / "documents"))
-    cases = asked("fresh")
+    cases = read_questions("fresh")
 
     wrong = {case.question: lost for case in cases if (lost := missed(case, units))}
 
@@ -78,10 +78,10 @@ async def test_a_sentence_that_asks_two_things_is_answered_clause_by_clause(
     answers = answers_of(question, await units_in(write_documents(tmp_path / "documents")))
 
     quoted = ["\n".join(said_by(quote.unit) for quote in answer.quotes) for answer in answers]
-    assert [fact in shown for fact, shown in zip(facts, quoted, strict=True)] == [True, True]
+    assert [fact in text for fact, text in zip(facts, quoted, strict=True)] == [True, True]
 
 
-def joined(first: Asked, second: Asked) -> str:
+def joined(first: QuotedQuestion, second: QuotedQuestion) -> str:
     """Both questions in one sentence."""
     if detect_language(first.question) == "ja":
         return f"{first.question.rstrip('？か').removesuffix('です')}で、{second.question}"
@@ -93,7 +93,11 @@ async def test_of_questions_joined_in_pairs_most_are_answered(
     language: str, least: int, pairs: int, tmp_path: Path
 ) -> None:
     units = await units_in(write_documents(tmp_path / "documents"))
-    cases = [each for each in (*asked("questions"), *asked("fresh")) if len(each.parts) == 1 and each.parts[0]]
+    cases = [
+        each
+        for each in (*read_questions("questions"), *read_questions("fresh"))
+        if len(each.parts) == 1 and each.parts[0]
+    ]
     alone = [each for each in cases if detect_language(each.question) == language and not missed(each, units)]
 
     shown = {
@@ -210,7 +214,7 @@ async def test_what_is_quoted_stands_in_its_document_word_for_word(tmp_path: Pat
     units = await units_in(folder)
     texts = "".join(path.read_text("utf-8") for path in folder.iterdir() if path.suffix in {".md", ".txt"})
 
-    for case in asked("questions"):
+    for case in read_questions("questions"):
         for answer in answers_of(case.question, units):
             for quote in answer.quotes:
                 if quote.unit.source.url.endswith((".md", ".txt")):
@@ -223,11 +227,11 @@ def test_the_words_that_were_asked_for_are_bold_and_what_a_document_holds_is_ine
 
     report = quoted_report(question, answers_of(question, units_in_text(text)), "en")
 
-    shown = report.detailed_analysis
-    assert "A **desk** **costs** \\*240\\* euros, see the list or" in shown
-    assert "<script" not in shown.replace("\\<script", "")
-    assert "https://evil.example" not in shown
-    assert re.search(r"(?<!\\)\[7", shown) is None
+    markdown = report.detailed_analysis
+    assert "A **desk** **costs** \\*240\\* euros, see the list or" in markdown
+    assert "<script" not in markdown.replace("\\<script", "")
+    assert "https://evil.example" not in markdown
+    assert re.search(r"(?<!\\)\[7", markdown) is None
 
 
 def test_japanese_words_that_were_asked_for_are_bold() -> None:

@@ -78,8 +78,8 @@ def test_the_outcomes_and_the_winner_follow_the_rule(teams: dict[str, Rounds], k
     expected = by_the_rule(teams, keys)
 
     entered = [outcome.team.model_dump() for outcome in outcomes]
-    ended = [outcome.model_dump(mode="json", exclude={"pairwise_key"}) for outcome in outcomes]
-    view = ContestView(ContestState(outcomes=ended, teams=entered, pairwise=keys))
+    rows = [outcome.model_dump(mode="json", exclude={"pairwise_key"}) for outcome in outcomes]
+    view = ContestView(ContestState(outcomes=rows, teams=entered, pairwise=keys))
     winner = view.winner
     assert places(view.standings) == expected
     assert (winner.team.team_id if winner else None) == (expected[0].team_id if expected[0].rank else None)
@@ -102,12 +102,12 @@ def test_a_prompt_shows_the_first_of_the_ranking_and_the_teams_place_among_all(
     prompt = UserPromptBuilder(settings, board_of(teams, keys)).build_team_prompt(context)
 
     expected = by_the_rule(teams, keys)
-    listed, rank, position = prompt.split("|")
+    ranking, rank, position = prompt.split("|")
     place = next((place.rank for place in expected if place.team_id == own), None)
-    assert listed.split(";")[:-1] == [str([*entry, entry.team_id == own]) for entry in expected[:shown]]
+    assert ranking.split(";")[:-1] == [str([*entry, entry.team_id == own]) for entry in expected[:shown]]
     assert rank == str(place)
-    said = f"place {place} of {len(expected)}" if place else f"no place in the ranking yet ({len(expected)} teams)"
-    assert said in position
+    text = f"place {place} of {len(expected)}" if place else f"no place in the ranking yet ({len(expected)} teams)"
+    assert text in position
     assert not re.search(r"[-−]|\b0\.0 points", position)
 
 
@@ -133,7 +133,7 @@ def terminal(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
     return Terminal(workspace, capsys.readouterr)
 
 
-async def kept(path: Path, teams: Mapping[str, Rounds], keys: Mapping[str, float]) -> None:
+async def write_record(path: Path, teams: Mapping[str, Rounds], keys: Mapping[str, float]) -> None:
     store = RecordStore(path)
     await store.start_execution(execution(thread_id="first"))
     for team, rounds in teams.items():
@@ -159,9 +159,9 @@ COMPARED = {"chosen": 1.0, "passed": 0.0}
 
 
 def test_the_command_shows_ties_as_the_rule_has_them(terminal: Terminal) -> None:
-    asyncio.run(kept(terminal.workspace / "contend.duckdb", TIES, COMPARED))
+    asyncio.run(write_record(terminal.workspace / "contend.duckdb", TIES, COMPARED))
 
-    shown = terminal("leaderboard", "first").out.splitlines()
+    output = terminal("leaderboard", "first").out.splitlines()
     entries = json.loads(terminal("leaderboard", "first", "--json").out)["leaderboard"]
 
     expected = by_the_rule(TIES, COMPARED)
@@ -169,7 +169,7 @@ def test_the_command_shows_ties_as_the_rule_has_them(terminal: Terminal) -> None
         "chosen", "passed", "above", "later", "level", "open", "early", "absent",
     ]  # fmt: skip
     assert [Place(entry["rank"], entry["team_id"], entry["best_score"]) for entry in entries] == expected
-    rows = [line.split()[:3] for line in shown if re.match(r" *(\d|–) +[A-Z]", line)]
+    rows = [line.split()[:3] for line in output if re.match(r" *(\d|–) +[A-Z]", line)]
     assert [row[1].lower() for row in rows] == [place.team_id for place in expected]
     assert [row[2] for row in rows] == [
         "90.0/100", "91.0/100", "80.0/100", "80.0/100", "80.0/100", "未採点", "未採点", "–",
@@ -178,7 +178,7 @@ def test_the_command_shows_ties_as_the_rule_has_them(terminal: Terminal) -> None
 
 def test_the_record_answers_the_place_of_each_team_by_the_rule(terminal: Terminal) -> None:
     path = terminal.workspace / "contend.duckdb"
-    asyncio.run(kept(path, TIES, COMPARED))
+    asyncio.run(write_record(path, TIES, COMPARED))
 
     async def asked() -> list[int | None]:
         store = RecordStore(path)

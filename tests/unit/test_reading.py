@@ -30,7 +30,7 @@ def hit(url: str, place: int, *, query: str = "hum", source: str = "tavily", sum
     }
 
 
-def found(*hits: dict[str, Any], read_top: int = 5, **state: Any) -> ResearchState:  # noqa: ANN401 - any part of a state
+def state_with(*hits: dict[str, Any], read_top: int = 5, **state: Any) -> ResearchState:  # noqa: ANN401 - any part of a state
     return {"found": list(hits), "options": {"read_top": read_top}, **state}  # type: ignore[typeddict-item]  # a part
 
 
@@ -39,7 +39,7 @@ def urls(state: ResearchState) -> list[str]:
 
 
 def test_the_documents_that_rank_best_over_all_queries_are_read_first() -> None:
-    state = found(
+    state = state_with(
         hit("https://a.org/once", 1),
         hit("https://a.org/twice", 2),
         hit("https://a.org/twice", 2, query="wind"),
@@ -66,13 +66,13 @@ def test_of_equal_hits_the_source_with_the_smaller_number_comes_first_and_those_
     priority: dict[str, int], order: list[str]
 ) -> None:
     hits = [hit(f"https://a.org/{number}", 1, source=name) for number, name in enumerate(reversed(order))]
-    state = found(*hits, task_plan={"source_priority": priority})
+    state = state_with(*hits, task_plan={"source_priority": priority})
 
     assert [task["result"]["source"] for task in pages_to_read(state)] == order
 
 
 def test_addresses_of_one_document_are_read_once_with_the_places_of_all_queries() -> None:
-    state = found(
+    state = state_with(
         hit("https://arxiv.org/abs/2001.00001v1", 1), hit("http://arxiv.org/pdf/2001.00001v2", 3, query="wind")
     )
 
@@ -82,7 +82,7 @@ def test_addresses_of_one_document_are_read_once_with_the_places_of_all_queries(
 
 
 def test_sources_that_bring_whole_passages_are_not_read_again() -> None:
-    state = found(
+    state = state_with(
         hit("file:///papers/a.md", 1, source="local", summarized=False),
         hit("https://wiki.org/b", 1, source="wiki", summarized=False),
     )
@@ -91,7 +91,10 @@ def test_sources_that_bring_whole_passages_are_not_read_again() -> None:
 
 
 def test_nothing_is_read_twice_in_a_search() -> None:
-    assert pages_to_read(found(hit("https://a.org/", 1), read=[{"url": "https://a.org/", "problem": "HTTP 404"}])) == []
+    assert (
+        pages_to_read(state_with(hit("https://a.org/", 1), read=[{"url": "https://a.org/", "problem": "HTTP 404"}]))
+        == []
+    )
 
 
 def task(**places: int) -> PageTask:
@@ -118,6 +121,6 @@ def test_a_page_is_noted_until_it_was_read() -> None:
     pages = [{"url": "https://a.org/new", "problem": "HTTP 403"}, {"url": "https://a.org/mended", "problem": ""}]
     before: EvidencePool = {**EMPTY, "unread": {"https://a.org/old": "HTTP 404", "https://a.org/mended": "HTTP 500"}}
 
-    pool = grown_pool(before, found(*hits, read=pages), ["hum"])
+    pool = grown_pool(before, state_with(*hits, read=pages), ["hum"])
 
     assert pool["unread"] == {"https://a.org/new": "HTTP 403", "https://a.org/old": "HTTP 404"}

@@ -12,17 +12,17 @@ ROOT = Path(__file__).parents[2]
 def test_the_python_example_answers_its_question_from_the_guide(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = re.search(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    assert found is not None
+    match = re.search(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    assert match is not None
     example = tmp_path / "example.py"
-    example.write_text(found[1], "utf-8")
+    example.write_text(match[1], "utf-8")
     (tmp_path / "docs").symlink_to(ROOT / "docs")
     monkeypatch.setenv("CONTEND_WORKSPACE", str(tmp_path / "workspace"))
 
     runpy.run_path(str(example), run_name="__main__")
 
-    said = capsys.readouterr().out
-    assert said.startswith("completed in thread ")
-    assert "last checkpoint" in said
-    assert "/docs/resume.md" in said
-    assert "quotes from your documents; no language model" in said
+    output = capsys.readouterr().out
+    assert output.startswith("completed in thread ")
+    assert "last checkpoint" in output
+    assert "/docs/resume.md" in output
+    assert "quotes from your documents; no language model" in output

@@ -39,8 +39,8 @@ def seen_by_another_process(path: Path, table: str, *, seconds: float) -> bool:
     code = f"import duckdb; print(duckdb.connect({str(path)!r}).execute({count!r}).fetchone()[0])"
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        told = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)  # noqa: S603 - our own
-        if told.stdout.strip() not in {b"", b"0"}:
+        process = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)  # noqa: S603 - our own
+        if process.stdout.strip() not in {b"", b"0"}:
             return True
     return False
 

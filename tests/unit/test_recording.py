@@ -127,9 +127,9 @@ async def test_numbers_name_the_same_passages_in_a_replay(
     class Sentences(replies.Reply):
         sentences: list[dict[str, list[int]]]
 
-    given = Sentences(sentences=[{"sources": [1, 2]}, {"sources": [2, 9]}])
+    value = Sentences(sentences=[{"sources": [1, 2]}, {"sources": [2, 9]}])
 
-    again = await replayed(tmp_path, given, Scope("run", "writer", "en", passages=("p1", "p2")), passages=offered)
+    again = await replayed(tmp_path, value, Scope("run", "writer", "en", passages=("p1", "p2")), passages=offered)
 
     assert again.model_dump()["sentences"] == meant
 
@@ -153,9 +153,9 @@ async def test_a_passage_is_known_in_a_replay_by_its_text_where_its_document_mov
 
 
 async def test_replies_of_an_older_release_are_played_without_what_was_not_asked_then(tmp_path: Path) -> None:
-    said = {"text": "It hums.", "sources": [1], "kind": "stated", "basis": ""}
-    section = {"heading": "Wind", "blocks": [{"type": "paragraph", "sentences": [said]}]}
-    parts = {"summary": [said], "findings": [said], "sections": [section], "limits": [], "lessons": []}
+    sentence = {"text": "It hums.", "sources": [1], "kind": "stated", "basis": ""}
+    section = {"heading": "Wind", "blocks": [{"type": "paragraph", "sentences": [sentence]}]}
+    parts = {"summary": [sentence], "findings": [sentence], "sections": [section], "limits": [], "lessons": []}
     merged, verdicts = {**parts, "taken": []}, {"citations": [], "criteria": [], "metrics": []}
     shapes: list[tuple[type[replies.Reply], dict[str, Any], dict[str, Any]]] = [
         (replies.MergeReply, merged, {"title": ""}),
@@ -180,12 +180,12 @@ async def test_verdicts_stay_with_their_sentences_in_a_replay(tmp_path: Path) ->
         evaluation.CitationVerdict(number=number, reason="the passage says so", verdict=verdict)
         for number, verdict in enumerate(("stated", "contradicted", "absent"), start=1)
     ]
-    asked = Scope("run", "evaluator", "en", sentences=("It hums.", "It sings.", "It falls."))
+    scope = Scope("run", "evaluator", "en", sentences=("It hums.", "It sings.", "It falls."))
 
     again = await replayed(
         tmp_path,
         evaluation.CitationReply(citations=verdicts),
-        asked,
+        scope,
         sentences=("It rings.", "It falls.", "It hums."),
     )
 

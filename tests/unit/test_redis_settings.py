@@ -44,8 +44,8 @@ def test_redis_without_an_address_is_refused_with_the_variable_to_set() -> None:
 
 def _of_the_server() -> Callable[[], AbstractAsyncContextManager[BaseCheckpointSaver[Any]]]:
     """The factory that langgraph.json names for the Agent Server."""
-    named = json.loads((ROOT / "langgraph.json").read_text("utf-8"))["checkpointer"]["path"]
-    file, _, name = named.partition(":")
+    path = json.loads((ROOT / "langgraph.json").read_text("utf-8"))["checkpointer"]["path"]
+    file, _, name = path.partition(":")
     factory = runpy.run_path(str(ROOT / file))[name]
     return cast("Callable[[], AbstractAsyncContextManager[BaseCheckpointSaver[Any]]]", factory)
 
@@ -75,7 +75,7 @@ async def test_the_agent_server_keeps_checkpoints_in_redis_where_its_address_is_
 
 
 @pytest.mark.parametrize(
-    ("url", "shown"),
+    ("url", "text"),
     [
         (f"redis://:{PASSWORD}@cache.example:6380/0", "redis://cache.example:6380/0"),
         (f"rediss://ops:{PASSWORD}@cache.example", "rediss://cache.example:6379"),
@@ -84,19 +84,19 @@ async def test_the_agent_server_keeps_checkpoints_in_redis_where_its_address_is_
         (f"unix://:{PASSWORD}@/run/redis.sock", "unix:///run/redis.sock"),
     ],
 )
-def test_an_address_is_shown_without_user_and_password(url: str, shown: str) -> None:
+def test_an_address_is_shown_without_user_and_password(url: str, text: str) -> None:
     settings = load_settings(redis_url=url)
-    assert settings.redis_address == shown
+    assert settings.redis_address == text
     assert PASSWORD not in repr(settings)
 
 
 @pytest.mark.parametrize("place", ["http://:{}@h:1", "redis://:{}/x@h:1", "redis://:{}@", "{}", "redis://[{}"])
 def test_a_faulty_address_is_refused_without_showing_it(place: str) -> None:
-    with pytest.raises(InputError, match="CONTEND_REDIS_URL is no Redis address") as refused:
+    with pytest.raises(InputError, match="CONTEND_REDIS_URL is no Redis address") as excinfo:
         load_settings(redis_url=place.format(PASSWORD))
-    assert PASSWORD not in f"{refused.value} {refused.value.__cause__} {refused.value.__cause__!r}"
+    assert PASSWORD not in f"{excinfo.value} {excinfo.value.__cause__} {excinfo.value.__cause__!r}"
     # pydantic's error is not seen by the garbage collector: a frame that names it is never freed, nor its modules.
-    del refused
+    del excinfo
 
 
 def test_a_time_to_live_that_a_run_could_outlast_is_refused() -> None:

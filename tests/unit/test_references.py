@@ -11,7 +11,7 @@ from contend.models.record import Language
 from contend.models.research import ResearchReport, SearchResult
 from contend.report import head_markdown, published_markdown, read_draft, read_references, with_ranges
 from contend.scoring import submission_of
-from fakes.reports import finished, run_head
+from fakes.reports import finished_report, run_head
 
 BODY = "Bridges hum in wind [1]. Dampers help [2]. Nobody knows why [3]."
 LAYOUTS = {
@@ -40,17 +40,17 @@ def test_citations_are_held_against_the_texts_own_references(layout: str) -> Non
 def test_footnotes_and_several_numbers_in_one_mark_are_citations() -> None:
     text = "It hums.[^1] It sings [1, 2].\n\n[^1]: Wind, https://a.example/x\n[^2]: Song\n    https://b.example/y\n"
 
-    read = read_references(text)
+    references = read_references(text)
 
-    assert read.body == "It hums.[1] It sings [1][2]."
-    assert [entry.address for entry in read.entries.values()] == ["https://a.example/x", "https://b.example/y"]
+    assert references.body == "It hums.[1] It sings [1][2]."
+    assert [entry.address for entry in references.entries.values()] == ["https://a.example/x", "https://b.example/y"]
 
 
 def test_three_marks_or_more_in_a_row_are_published_as_a_range_that_is_read_as_its_numbers() -> None:
     single = "It hums [1][2][3][5]. It sings [1][2]. `x[1][2][3]` is code. Loud [5][2][3][4]."
-    listed = "\n\n## References\n\n" + "\n".join(f"{n}. Wind. https://a.example/{n}" for n in range(1, 6))
+    reference_list = "\n\n## References\n\n" + "\n".join(f"{n}. Wind. https://a.example/{n}" for n in range(1, 6))
 
-    published = with_ranges(f"{single}{listed}")
+    published = with_ranges(f"{single}{reference_list}")
 
     assert published.startswith("It hums [1–3][5]. It sings [1][2]. `x[1][2][3]` is code. Loud [5][2–4].")
     assert read_references(published).body == single
@@ -69,7 +69,7 @@ def named_report() -> ResearchReport:
         ),
     }
     sources = [SearchResult(title="T", summary="S", source="local", url=url) for url in urls]
-    return finished().model_copy(update={**texts, "sources": sources, "sources_by_name": True})
+    return finished_report().model_copy(update={**texts, "sources": sources, "sources_by_name": True})
 
 
 def published(report: ResearchReport, language: Language = "en", *, appendix: str = "") -> str:
@@ -79,40 +79,40 @@ def published(report: ResearchReport, language: Language = "en", *, appendix: st
 def test_a_report_whose_reader_lays_it_out_and_asks_for_its_documents_ends_with_their_names() -> None:
     report = named_report().model_copy(update={"own_headings": True})
 
-    shown = published(report, appendix="## About this run")
+    text = published(report, appendix="## About this run")
 
     names = "1. prices.csv\n2. old/letter 2.txt\n3. https://a.example/x\n4. a[1].md"
-    assert f"\n\n## Sources\n\n{names}\n\n## About this run\n" in shown
+    assert f"\n\n## Sources\n\n{names}\n\n## About this run\n" in text
     without = published(report.model_copy(update={"sources_by_name": False}))
-    assert read_references(shown).body == read_references(without).body
+    assert read_references(text).body == read_references(without).body
     assert "## Sources" not in published(report.model_copy(update={"own_headings": False}))
 
 
 def test_a_report_whose_reader_says_how_it_is_laid_out_has_the_headings_of_its_sections_alone() -> None:
     report = named_report().model_copy(update={"own_headings": True})
 
-    shown = published(report, appendix="## About this run\n\n- Winner: Scout [1]")
+    text = published(report, appendix="## About this run\n\n- Winner: Scout [1]")
 
-    assert [line for line in shown.splitlines() if line.startswith("#")] == [
+    assert [line for line in text.splitlines() if line.startswith("#")] == [
         f"# {report.theme}", "## Sites", "## 1. Money", "## 2. Room", "## Constraints and Challenges",
         "## Sources", "## About this run", "## References",
     ]  # fmt: skip
-    assert "\n\nIt costs 240 [1][2].\n\n" in shown
-    assert "\n1. **T**; prices.csv\n" in shown
-    read = read_references(shown)
-    assert "It costs 240 [1][2]." in read.body
-    assert "Scout" not in read.text
-    assert len(read.entries) == len(report.sources)
+    assert "\n\nIt costs 240 [1][2].\n\n" in text
+    assert "\n1. **T**; prices.csv\n" in text
+    references = read_references(text)
+    assert "It costs 240 [1][2]." in references.body
+    assert "Scout" not in references.text
+    assert len(references.entries) == len(report.sources)
 
 
 def test_an_opening_that_is_a_part_of_its_own_has_that_parts_heading() -> None:
     parts = {"own_headings": True, "opening_heading": "1. What to do", "detailed_analysis": "### 2. Room\n\nOdd [4]."}
     report = named_report().model_copy(update=parts)
 
-    shown = published(report)
+    text = published(report)
 
-    assert f"# {report.theme}\n\n## 1. What to do\n\n{report.executive_summary[:20]}" in shown
-    assert [section.heading for section in read_draft(shown).draft.sections] == ["1. What to do", "2. Room"]
+    assert f"# {report.theme}\n\n## 1. What to do\n\n{report.executive_summary[:20]}" in text
+    assert [section.heading for section in read_draft(text).draft.sections] == ["1. What to do", "2. Room"]
     assert "1. What to do" not in published(report.model_copy(update={"own_headings": False}))
 
 
@@ -121,25 +121,25 @@ def test_titles_and_addresses_of_sources_stay_as_they_are() -> None:
 
 
 def test_what_others_wrote_in_brackets_stays_where_their_references_are_no_files() -> None:
-    said = "It hums [see 3 below], [3を参照] [1]."
+    text = "It hums [see 3 below], [3を参照] [1]."
 
-    assert read_references(f"{said}\n\n## References\n\n1. Wind. https://a.example/x\n").body == said
+    assert read_references(f"{text}\n\n## References\n\n1. Wind. https://a.example/x\n").body == text
 
 
 def test_brackets_that_name_no_reference_stay_as_they_are() -> None:
-    said = "It hums [prices.csv; unknown.txt], [sic] and [prices.csv](a)."
+    text = "It hums [prices.csv; unknown.txt], [sic] and [prices.csv](a)."
 
-    assert read_references(f"{said}\n\n## References\n\n1. **P**\n   - URL: prices.csv\n").body == said
+    assert read_references(f"{text}\n\n## References\n\n1. **P**\n   - URL: prices.csv\n").body == text
 
 
 def test_an_interval_that_the_references_do_not_have_is_no_range_of_marks() -> None:
-    said = "It hums at [10-20] Hz [1], or falls [1, 20-10]."
+    text = "It hums at [10-20] Hz [1], or falls [1, 20-10]."
 
-    assert read_references(f"{said}\n\n## References\n\n1. Wind. https://a.example/x").body == said
+    assert read_references(f"{text}\n\n## References\n\n1. Wind. https://a.example/x").body == text
 
 
 def test_a_report_of_contend_is_read_without_what_it_says_of_its_run() -> None:
-    report = finished()
+    report = finished_report()
     markdown = f"{report.to_markdown()}\n\n{head_markdown(run_head(places=['[2] p. 3']), 'en')}\n"
 
     submission = submission_of(markdown, report.theme)

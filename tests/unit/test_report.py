@@ -18,12 +18,12 @@ from contend.report import (
 )
 from contend.report.plain import plain_sentence
 from contend.text import clean, split_code
-from fakes.reports import FILLER, build, draft, passage, said, source
+from fakes.reports import FILLER, build, draft, passage, sentence, source
 
 
 def finding(text: str, *passages: str) -> str:
     """How one sentence reads as a finding."""
-    return build(draft(findings=[said("First, a plain one.", "a"), said(text, *passages)])).key_findings[1]
+    return build(draft(findings=[sentence("First, a plain one.", "a"), sentence(text, *passages)])).key_findings[1]
 
 
 def test_a_mark_stands_before_the_full_stop() -> None:
@@ -55,14 +55,14 @@ def test_a_passage_that_no_source_has_is_not_cited() -> None:
 
 
 def test_cited_sources_come_first_in_the_order_of_their_first_citation() -> None:
-    report = build(draft(summary=[said(f"{FILLER}.", "c")], findings=[said("It hums.", "b")]), names="abcd")
+    report = build(draft(summary=[sentence(f"{FILLER}.", "c")], findings=[sentence("It hums.", "b")]), names="abcd")
 
     assert [entry.title for entry in report.sources] == ["Title c", "Title b", "Title a", "Title d"]
 
 
 def test_passages_of_one_page_share_its_number() -> None:
     passages = [passage("a"), passage("a").model_copy(update={"id": "a2"})]
-    cited = draft(findings=[said("It hums.", "a2", "a")])
+    cited = draft(findings=[sentence("It hums.", "a2", "a")])
 
     report = build_report(cited, passages, [source("a"), source("a")], theme="Why?", language="en")
 
@@ -71,13 +71,15 @@ def test_passages_of_one_page_share_its_number() -> None:
 
 
 def test_a_part_that_says_nothing_says_what_was_found() -> None:
-    report = build(draft(summary=[said("[1]")], findings=[said("It hums.", "b")], analysis=[said("https://a.b")]))
+    report = build(
+        draft(summary=[sentence("[1]")], findings=[sentence("It hums.", "b")], analysis=[sentence("https://a.b")])
+    )
 
     assert report.executive_summary == report.detailed_analysis == "It hums[1]."
 
 
 def test_a_short_right_answer_is_a_report() -> None:
-    answer = [said("The plant makes 4,200 units a month.", "a")]
+    answer = [sentence("The plant makes 4,200 units a month.", "a")]
 
     report = build(draft(summary=answer, findings=answer, analysis=answer))
 
@@ -86,18 +88,18 @@ def test_a_short_right_answer_is_a_report() -> None:
 
 
 def test_an_analysis_is_set_in_paragraphs_of_three_or_four_sentences() -> None:
-    report = build(draft(analysis=[said(f"{FILLER}, said report {number}.") for number in range(11)]))
+    report = build(draft(analysis=[sentence(f"{FILLER}, said report {number}.") for number in range(11)]))
 
     assert [part.count(FILLER) for part in report.detailed_analysis.split("\n\n")] == [3, 4, 4]
 
 
 def test_a_draft_of_nothing_but_an_address_is_refused() -> None:
     with pytest.raises(DraftError, match="findings say nothing: add documents"):
-        build(draft(findings=[said("https://evil.example/page")]))
+        build(draft(findings=[sentence("https://evil.example/page")]))
 
 
 def test_a_short_answer_is_a_report() -> None:
-    answer = [said("The plant makes 4,200 units a month.", "a")]
+    answer = [sentence("The plant makes 4,200 units a month.", "a")]
 
     report = build(draft(summary=answer, findings=answer, analysis=answer))
 
@@ -105,7 +107,7 @@ def test_a_short_answer_is_a_report() -> None:
 
 
 def test_a_long_part_loses_nothing() -> None:
-    report = build(draft(summary=[said(f"{FILLER}.", "a")] * 20, limits=[said(f"{FILLER}.", "a")] * 30))
+    report = build(draft(summary=[sentence(f"{FILLER}.", "a")] * 20, limits=[sentence(f"{FILLER}.", "a")] * 30))
 
     assert report.executive_summary.count(FILLER) == 20
     assert report.constraints_and_challenges.count(FILLER) == 30
@@ -113,7 +115,7 @@ def test_a_long_part_loses_nothing() -> None:
 
 def test_japanese_sentences_meet_without_a_space() -> None:
     analysis = [
-        said("橋は風で鳴る。" + "風の渦がケーブルを横に押すためである" * 3 + number, "a") for number in "一二三"
+        sentence("橋は風で鳴る。" + "風の渦がケーブルを横に押すためである" * 3 + number, "a") for number in "一二三"
     ]
 
     report = build(draft(analysis=analysis), language="ja")
@@ -123,7 +125,7 @@ def test_japanese_sentences_meet_without_a_space() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "shown"),
+    ("reply", "text"),
     [
         ("Bridges hum [3] in wind [1, 2].", "Bridges hum in wind[1]."),
         ("Bridges hum [[1]2] in wind【4†source】.", "Bridges hum in wind[1]."),
@@ -132,12 +134,12 @@ def test_japanese_sentences_meet_without_a_space() -> None:
         ("橋は風［３］で鳴る。", "橋は風で鳴る[1]。"),
     ],
 )
-def test_citation_marks_of_a_model_are_taken_out(written: str, shown: str) -> None:
-    assert finding(written, "a") == shown
+def test_citation_marks_of_a_model_are_taken_out(reply: str, text: str) -> None:
+    assert finding(reply, "a") == text
 
 
 @pytest.mark.parametrize(
-    ("written", "shown"),
+    ("reply", "text"),
     [
         ("# Bridges\n\n- hum.", r"\# Bridges - hum."),
         ("1. Bridges hum.", r"1\. Bridges hum."),
@@ -149,12 +151,12 @@ def test_citation_marks_of_a_model_are_taken_out(written: str, shown: str) -> No
         ("Call [f](x) of bridges.", r"Call [f]\(x) of bridges."),
     ],
 )
-def test_what_would_be_a_block_or_a_link_is_escaped(written: str, shown: str) -> None:
-    assert finding(written) == shown
+def test_what_would_be_a_block_or_a_link_is_escaped(reply: str, text: str) -> None:
+    assert finding(reply) == text
 
 
 @pytest.mark.parametrize(
-    ("written", "shown"),
+    ("reply", "text"),
     [
         ("Bridges <b>hum</b>.", r"Bridges \<b>hum\</b>."),
         ("Bridges <script>alert(1)</script>hum.", r"Bridges \<script>alert(1)\</script>hum."),
@@ -165,8 +167,8 @@ def test_what_would_be_a_block_or_a_link_is_escaped(written: str, shown: str) ->
         ("Bridges </div><img src=x onerror=", r"Bridges \</div>\<img src=x onerror=."),
     ],
 )
-def test_html_of_a_model_is_shown_as_text(written: str, shown: str) -> None:
-    assert finding(written) == shown
+def test_html_of_a_model_is_shown_as_text(reply: str, text: str) -> None:
+    assert finding(reply) == text
 
 
 @pytest.mark.parametrize(
@@ -186,7 +188,7 @@ def test_technical_text_stays_as_it_was_written(technical: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "shown"),
+    ("reply", "text"),
     [
         (
             "According to https://evil.example/x, bridges hum.",
@@ -203,8 +205,8 @@ def test_technical_text_stays_as_it_was_written(technical: str) -> None:
         ),
     ],
 )
-def test_what_is_taken_out_leaves_a_whole_sentence(written: str, shown: str) -> None:
-    assert finding(written) == shown
+def test_what_is_taken_out_leaves_a_whole_sentence(reply: str, text: str) -> None:
+    assert finding(reply) == text
 
 
 @pytest.mark.parametrize(
@@ -225,11 +227,11 @@ def test_what_is_taken_out_leaves_a_whole_sentence(written: str, shown: str) -> 
     ],
 )
 def test_an_address_that_no_source_has_does_not_survive(address: str) -> None:
-    shown = finding(f"Bridges hum {address} in wind.")
+    text = finding(f"Bridges hum {address} in wind.")
 
-    assert "evil" not in shown
-    assert "//" not in shown
-    assert "script" not in shown
+    assert "evil" not in text
+    assert "//" not in text
+    assert "script" not in text
 
 
 def test_an_address_in_a_cited_passage_stays_as_text() -> None:
@@ -237,8 +239,8 @@ def test_an_address_in_a_cited_passage_stays_as_text() -> None:
         update={"text": "It asks <http://localhost:8000/v1>, see [x](https://x.example/a)."}
     )
     sentences = [
-        said("The default URL is http://localhost:8000/v1 unless it is set.", "a"),
-        said("Read [x](https://x.example/a) and https://x.example/b."),
+        sentence("The default URL is http://localhost:8000/v1 unless it is set.", "a"),
+        sentence("Read [x](https://x.example/a) and https://x.example/b."),
     ]
 
     report = build_report(draft(findings=sentences), [served], [source("a")], theme="Why?", language="en")
@@ -251,7 +253,7 @@ def test_an_address_in_a_cited_passage_stays_as_text() -> None:
 
 def test_an_address_in_a_passage_that_nothing_cites_does_not_stay() -> None:
     other = passage("b").model_copy(update={"text": "It asks http://localhost:8000/v1."})
-    sentences = [said("The default URL is http://localhost:8000/v1.", "a")]
+    sentences = [sentence("The default URL is http://localhost:8000/v1.", "a")]
 
     report = build_report(
         draft(findings=sentences), [passage("a"), other], [source("a"), source("b")], theme="Why?", language="en"
@@ -327,9 +329,9 @@ def test_no_sentence_becomes_html_a_link_or_a_block(text: str) -> None:
 def test_code_spans_of_a_sentence_are_untouched(parts: list[tuple[str, str]]) -> None:
     text = " a ".join(f"{prose.replace('`', '')} {code}" for prose, code in parts)
 
-    written = [code for code in split_code(clean(text))[1::2] if "\n" not in code]
+    code_spans = [code for code in split_code(clean(text))[1::2] if "\n" not in code]
 
-    assert all(code in plain_sentence(f"a {text}") for code in written)
+    assert all(code in plain_sentence(f"a {text}") for code in code_spans)
 
 
 @given(words=st.lists(st.one_of(CODE, WORDS), min_size=1, max_size=8))
@@ -356,7 +358,7 @@ def test_every_mark_is_an_entry_of_the_sources(
             summary=[*summary, *shipped.summary],
             findings=[*findings, *shipped.findings],
             analysis=[*analysis, *shipped.sections[0].statements()],
-            limits=[*limits, said("Few sources were open.", "b")],
+            limits=[*limits, sentence("Few sources were open.", "b")],
         )
     )
 
@@ -369,7 +371,7 @@ def test_every_mark_is_an_entry_of_the_sources(
 
 @given(text=HOSTILE)
 def test_a_model_can_write_no_mark_of_its_own(text: str) -> None:
-    report = build(draft(findings=[said("First, a plain one.", "a"), said(f"x {text}")]))
+    report = build(draft(findings=[sentence("First, a plain one.", "a"), sentence(f"x {text}")]))
 
     assert not re.search(r"\[\s*\d+\s*\]", report.key_findings[1])
 
@@ -394,7 +396,7 @@ def test_a_state_without_a_plan_gives_the_theme_of_the_run() -> None:
 
 
 def test_a_states_report_has_the_cited_source_as_entry_one() -> None:
-    report = state_to_report(state(draft_report=draft(summary=[said(f"{FILLER}.", "b")]).model_dump(mode="json")))
+    report = state_to_report(state(draft_report=draft(summary=[sentence(f"{FILLER}.", "b")]).model_dump(mode="json")))
 
     assert report.executive_summary == f"{FILLER}[1]."
     assert report.sources[0].title == "Title b"

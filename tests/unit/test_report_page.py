@@ -20,7 +20,7 @@ from contend.report import (
     published_lines,
     to_html,
 )
-from fakes.reports import FILLER, NOON, build, draft, finished, run_head, said, source
+from fakes.reports import FILLER, NOON, build, draft, finished_report, run_head, sentence, source
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
@@ -28,9 +28,11 @@ def test_the_appendix_tells_what_run_it_was(language: Language, snapshot: Snapsh
     assert head_markdown(run_head(), language) == snapshot
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "Published unscored: Scout"), ("ja", "未採点のまま掲載：Scout")])
-def test_without_a_score_nobody_is_called_the_winner(language: Language, said: str) -> None:
-    assert f"- {said}\n" in head_markdown(run_head(best_score=None), language)
+@pytest.mark.parametrize(
+    ("language", "message"), [("en", "Published unscored: Scout"), ("ja", "未採点のまま掲載：Scout")]
+)
+def test_without_a_score_nobody_is_called_the_winner(language: Language, message: str) -> None:
+    assert f"- {message}\n" in head_markdown(run_head(best_score=None), language)
 
 
 def test_an_unknown_cost_is_shown_as_unknown() -> None:
@@ -45,13 +47,13 @@ def test_a_team_name_cannot_break_the_appendix() -> None:
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_a_report_is_shown_as_a_page(language: Language, snapshot: SnapshotAssertion) -> None:
-    page = to_html(finished(language), run_head(), language)
+    page = to_html(finished_report(language), run_head(), language)
 
     assert re.sub(r"<style>.*</style>", "", page, flags=re.DOTALL) == snapshot
 
 
 def test_a_page_names_its_language_and_loads_nothing() -> None:
-    page = to_html(finished("ja"), run_head(), "ja")
+    page = to_html(finished_report("ja"), run_head(), "ja")
 
     assert '<html lang="ja">' in page
     assert "default-src 'none'; style-src 'unsafe-inline'" in page
@@ -59,7 +61,7 @@ def test_a_page_names_its_language_and_loads_nothing() -> None:
 
 
 def test_every_mark_on_the_page_leads_to_its_source_and_back() -> None:
-    page = to_html(finished(), run_head(), "en")
+    page = to_html(finished_report(), run_head(), "en")
 
     assert set(re.findall(r'href="#([^"]+)"', page)) <= set(re.findall(r'id="([^"]+)"', page))
     assert re.findall(r'id="source-(\d)"', page) == ["1", "2", "3"]
@@ -67,19 +69,19 @@ def test_every_mark_on_the_page_leads_to_its_source_and_back() -> None:
 
 @pytest.mark.parametrize("own_headings", [False, True])
 def test_references_stand_behind_the_words_on_the_run_where_the_reader_lays_the_report_out(own_headings: bool) -> None:
-    page = to_html(finished().model_copy(update={"own_headings": own_headings}), run_head(), "en")
+    page = to_html(finished_report().model_copy(update={"own_headings": own_headings}), run_head(), "en")
 
     places = [page.index(part) for part in ('class="references"', "Generated at", 'class="about-run"')]
     assert sorted(places) == (places if not own_headings else [places[2], *places[:2]])
 
 
 def test_marks_in_a_row_are_a_range_on_the_page_that_leads_to_each_end_and_back_from_every_source() -> None:
-    report = build(draft(summary=[said("It hums.", "b"), said("It sings.", "a", "b", "c", "d")]), names="abcd")
+    report = build(draft(summary=[sentence("It hums.", "b"), sentence("It sings.", "a", "b", "c", "d")]), names="abcd")
 
     page = to_html(report, run_head(), "en")
 
-    shown = re.sub(r"<[^>]+>", "", page.partition("Executive Summary")[2])
-    assert "It hums[1]. It sings[1–4]." in shown
+    text = re.sub(r"<[^>]+>", "", page.partition("Executive Summary")[2])
+    assert "It hums[1]. It sings[1–4]." in text
     assert 'href="#source-4" title="Title d — Summary of d."' in page
     dash = re.search(r'<a href="#source-2" title="([^"]+)" class="cite" id="cite-2"[^>]*>–</a>', page)
     assert dash
@@ -89,11 +91,11 @@ def test_marks_in_a_row_are_a_range_on_the_page_that_leads_to_each_end_and_back_
 
 
 def test_a_mark_on_the_page_shows_the_sources_title_and_summary() -> None:
-    assert 'title="Title a — Summary of a."' in to_html(finished(), run_head(), "en")
+    assert 'title="Title a — Summary of a."' in to_html(finished_report(), run_head(), "en")
 
 
 def test_a_local_document_is_linked_and_named_by_its_path_in_its_folder() -> None:
-    page = to_html(finished(), run_head(), "en", folders=[Path("/home/ann/My notes")])
+    page = to_html(finished_report(), run_head(), "en", folders=[Path("/home/ann/My notes")])
 
     link = 'href="file:///home/ann/My%20notes/damping.md" rel="nofollow noopener noreferrer">damping.md</a>'
     assert link in page
@@ -103,7 +105,7 @@ def test_a_local_document_is_linked_and_named_by_its_path_in_its_folder() -> Non
 def lines_of(*passages: str) -> list[PublishedLine]:
     """The lines of `finished`, in which the first source has these passages."""
     behind = [Passage(id=text, url="u", title="Title a", heading="p. 3", text=text) for text in passages]
-    report = finished()
+    report = finished_report()
     numbers = citation_numbers(report)
     return [
         PublishedLine("", "", [PublishedMark(number, [behind[place % len(behind)]] if number == 1 else [])])
@@ -112,7 +114,7 @@ def lines_of(*passages: str) -> list[PublishedLine]:
 
 
 def test_each_mark_shows_the_passage_that_it_rests_on_and_the_reference_shows_all() -> None:
-    page = to_html(finished(), run_head(), "en", lines=lines_of("It hums & sings.", "<b>Wind</b>"))
+    page = to_html(finished_report(), run_head(), "en", lines=lines_of("It hums & sings.", "<b>Wind</b>"))
 
     tooltips = re.findall(r'href="#source-1" title="([^"]+)" class="cite"', page.partition("</header>")[2])
     assert tooltips[:2] == ["Title a — p. 3: It hums &amp; sings.", "Title a — p. 3: &lt;b&gt;Wind&lt;/b&gt;"]
@@ -126,14 +128,14 @@ def test_each_mark_of_a_cell_shows_the_passage_of_that_cell_on_the_page_and_in_t
         for name in "ab"
         for part in ("One", "Two")
     ]
-    named = (["b-Two", "a-One"], ["a-Two"], ["b-One"])
-    cells = [TableCell(text=f"{number} Hz", passages=[*each]) for number, each in enumerate(named)]
+    passages_of_cells = (["b-Two", "a-One"], ["a-Two"], ["b-One"])
+    cells = [TableCell(text=f"{number} Hz", passages=[*each]) for number, each in enumerate(passages_of_cells)]
     table = Table(columns=["West", "East", "North"], rows=[TableRow(cells=cells, passages=["a-One", "a-Two"])])
     section = Section(heading="Hum", blocks=[table])
-    made = draft(summary=[said("It hums.", "b-One")]).model_copy(update={"sections": [section]})
+    report_draft = draft(summary=[sentence("It hums.", "b-One")]).model_copy(update={"sections": [section]})
     results = [source(name) for name in "ab"]
-    report = build_report(made, passages, results, theme="Why?", language="en", generated_at=NOON)
-    lines = published_lines(made, passages, results)
+    report = build_report(report_draft, passages, results, theme="Why?", language="en", generated_at=NOON)
+    lines = published_lines(report_draft, passages, results)
 
     page = to_html(report, run_head(), "en", lines=lines)
     evidence = ReportEvidence.of(report, "en", lines, doubts={}, folders=[])
@@ -147,21 +149,21 @@ def test_each_mark_of_a_cell_shows_the_passage_of_that_cell_on_the_page_and_in_t
 
 
 def test_evidence_of_an_earlier_release_that_names_files_in_marks_is_read() -> None:
-    report = finished()
-    written = json.loads(ReportEvidence.of(report, "en", [], doubts={}, folders=[]).model_dump_json())
-    for mark in written["marks"]:
+    report = finished_report()
+    evidence = json.loads(ReportEvidence.of(report, "en", [], doubts={}, folders=[]).model_dump_json())
+    for mark in evidence["marks"]:
         mark["label"] = "a.txt"
 
-    assert len(ReportEvidence.model_validate(written).marks) == len(citation_numbers(report))
+    assert len(ReportEvidence.model_validate(evidence).marks) == len(citation_numbers(report))
 
 
 def test_the_evidence_shows_a_sentence_with_its_marks_as_the_report_does_and_finds_what_is_doubtful_in_it() -> None:
     urls = [f"file:///docs/{letter}.txt" for letter in "abc"]
     results = [source("a").model_copy(update={"source": "local", "url": url}) for url in urls]
     passages = [Passage(id=url, url=url, title="T", text="It hums.") for url in urls]
-    made = draft(summary=[said("It hums.", *urls)])
-    report = build_report(made, passages, results, theme="Why?", language="en", generated_at=NOON)
-    lines = published_lines(made, passages, results)
+    report_draft = draft(summary=[sentence("It hums.", *urls)])
+    report = build_report(report_draft, passages, results, theme="Why?", language="en", generated_at=NOON)
+    lines = published_lines(report_draft, passages, results)
 
     doubts = {"It hums[1][2][3].": "no wind"}
     evidence = ReportEvidence.of(report, "en", lines, doubts=doubts, folders=[Path("/docs")])
@@ -170,13 +172,13 @@ def test_the_evidence_shows_a_sentence_with_its_marks_as_the_report_does_and_fin
 
 
 def test_where_a_person_has_edited_the_report_a_mark_shows_all_passages_of_its_source() -> None:
-    page = to_html(finished(), run_head(), "en", lines=lines_of("It hums.", "It sings.")[1:])
+    page = to_html(finished_report(), run_head(), "en", lines=lines_of("It hums.", "It sings.")[1:])
 
     assert 'title="Title a — p. 3: It sings.\n\np. 3: It hums."' in page
 
 
 def test_sources_that_nothing_cites_stand_apart_on_the_page() -> None:
-    page = to_html(finished(), run_head(), "en")
+    page = to_html(finished_report(), run_head(), "en")
 
     references, _, also_read = page.partition("<h3>Also read</h3>")
     assert re.findall(r'id="source-(\d)"', references) == ["1", "2"]
@@ -184,7 +186,9 @@ def test_sources_that_nothing_cites_stand_apart_on_the_page() -> None:
 
 
 def test_the_theme_is_text_on_the_page() -> None:
-    page = to_html(finished().model_copy(update={"theme": "</title><script>alert(1)</script>"}), run_head(), "en")
+    page = to_html(
+        finished_report().model_copy(update={"theme": "</title><script>alert(1)</script>"}), run_head(), "en"
+    )
 
     assert "<title>&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;</title>" in page
     assert "<script" not in page
@@ -207,7 +211,7 @@ HOSTILE_MARKDOWN = [
 
 @pytest.mark.parametrize("attack", HOSTILE_MARKDOWN)
 def test_hostile_text_is_inert_on_the_page(attack: str) -> None:
-    hostile = finished().model_copy(
+    hostile = finished_report().model_copy(
         update={
             "executive_summary": f"{FILLER} {attack}",
             "detailed_analysis": f"{FILLER}\n\n{attack}\n\n{FILLER}",
@@ -230,6 +234,6 @@ def check_inert(page: str) -> None:
 
 
 def test_a_report_keeps_its_links_to_the_web() -> None:
-    linked = finished().model_copy(update={"detailed_analysis": "See [here](https://a.example/x)."})
+    linked = finished_report().model_copy(update={"detailed_analysis": "See [here](https://a.example/x)."})
 
     assert '<a href="https://a.example/x"' in to_html(linked, run_head(), "en")

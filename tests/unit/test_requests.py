@@ -28,13 +28,13 @@ async def status(
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
 
-    given = {"host": "127.0.0.1:2024", **(headers or {})}
+    values = {"host": "127.0.0.1:2024", **(headers or {})}
     request = {
         "type": "http",
         "method": "GET",
         "path": "/threads",
         "server": ("127.0.0.1", 2024),
-        "headers": [(name.encode(), value.encode()) for name, value in given.items()],
+        "headers": [(name.encode(), value.encode()) for name, value in values.items()],
         **scope,
     }
     settings = Settings(server_token=SecretStr(token) if token else None)

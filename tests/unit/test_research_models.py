@@ -39,7 +39,7 @@ def test_what_a_report_leaves_out_has_its_default() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "field", "values"),
+    ("kind", "fields", "field", "values"),
     [
         (ResearchPlan, PLAN, "theme", ["x", "橋" * 500]),
         (ResearchPlan, PLAN, "investigation_points", [["x"], ["x"] * 10]),
@@ -63,17 +63,17 @@ def test_what_a_report_leaves_out_has_its_default() -> None:
     ids=lambda value: value if isinstance(value, str) else value.__name__ if isinstance(value, type) else "",
 )
 def test_a_value_within_its_range_is_kept_and_loads_again(
-    kind: type[Record], given: dict[str, Any], field: str, values: list[object]
+    kind: type[Record], fields: dict[str, Any], field: str, values: list[object]
 ) -> None:
     for value in values:
-        made = kind.model_validate(given | {field: value})
+        made = kind.model_validate(fields | {field: value})
 
         assert getattr(made, field) == value
         assert kind.model_validate_json(made.model_dump_json()) == made
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "field", "values"),
+    ("kind", "fields", "field", "values"),
     [
         (ResearchPlan, PLAN, "theme", [" \u3000", "橋" * 501]),
         (ResearchPlan, PLAN, "investigation_points", [[], ["x"] * 11, [" "]]),
@@ -116,11 +116,11 @@ def test_a_value_within_its_range_is_kept_and_loads_again(
     ids=lambda value: value if isinstance(value, str) else value.__name__ if isinstance(value, type) else "",
 )
 def test_a_value_out_of_its_range_is_refused_by_the_name_of_its_field(
-    kind: type[Record], given: dict[str, Any], field: str, values: list[object]
+    kind: type[Record], fields: dict[str, Any], field: str, values: list[object]
 ) -> None:
     for value in values:
         with pytest.raises(ValidationError, match=field):
-            kind.model_validate(given | {field: value})
+            kind.model_validate(fields | {field: value})
 
 
 def test_a_moment_in_another_zone_is_shown_in_utc() -> None:

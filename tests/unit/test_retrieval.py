@@ -59,8 +59,8 @@ def index() -> HybridIndex:
     return HybridIndex([*ENGLISH, *JAPANESE])
 
 
-def places(found: list[Match]) -> list[int]:
-    return [each.index for each in found]
+def places(results: list[Match]) -> list[int]:
+    return [each.index for each in results]
 
 
 @pytest.mark.parametrize(("question", "answer"), QUESTIONS)
@@ -117,13 +117,13 @@ def test_texts_without_terms_can_be_indexed() -> None:
 @settings(max_examples=50)
 @given(st.lists(st.text("ab 橋風の", max_size=12), max_size=30), st.text("ab 橋風の", max_size=12), st.integers(0, 40))
 def test_scores_fall_from_at_most_one_and_places_are_distinct(texts: list[str], query: str, k: int) -> None:
-    found = HybridIndex(texts, Letters()).search(query, k)
+    results = HybridIndex(texts, Letters()).search(query, k)
 
-    scores = [each.score for each in found]
-    assert len(found) <= k
+    scores = [each.score for each in results]
+    assert len(results) <= k
     assert scores == sorted(scores, reverse=True)
     assert all(0.0 <= score <= 1.0 for score in scores)
-    assert len(set(places(found))) == len(found)
+    assert len(set(places(results))) == len(results)
 
 
 def test_vectors_have_unit_length_or_are_zero_for_texts_without_words() -> None:

@@ -30,11 +30,11 @@ async def test_a_hit_brings_its_whole_section_and_two_hits_in_it_are_one(tmp_pat
     wind = "\n\n".join(PARAGRAPH.format(number).strip() for number in range(3, 9))
     (tmp_path / "pumps.md").write_text(f"# Pumps\n\nOld ones.\n\n## Lines\n\n{wind}\n\n## Spares\n\nNone.\n", "utf-8")
 
-    found = await LocalDocuments([tmp_path]).search("pump of line 5 serviced, pump of line 8 serviced", limit=9)
+    results = await LocalDocuments([tmp_path]).search("pump of line 5 serviced, pump of line 8 serviced", limit=9)
 
-    assert [hit.heading for hit in found].count("Lines") == 1
-    assert found[0].text == wind
-    assert found[0].result.summary.startswith("The pump of line")
+    assert [hit.heading for hit in results].count("Lines") == 1
+    assert results[0].text == wind
+    assert results[0].result.summary.startswith("The pump of line")
 
 
 async def test_a_table_comes_whole_with_its_names_of_columns(tmp_path: Path) -> None:
@@ -42,11 +42,11 @@ async def test_a_table_comes_whole_with_its_names_of_columns(tmp_path: Path) -> 
     table = f"| Hall | Area | Doors |\n| --- | --- | --- |\n{rows}"
     (tmp_path / "halls.md").write_text(f"# Halls\n\nAll halls, measured again:\n\n{table}\n", "utf-8")
 
-    (found,) = await LocalDocuments([tmp_path]).search("Hall 31 area", limit=3)
+    (result,) = await LocalDocuments([tmp_path]).search("Hall 31 area", limit=3)
 
-    assert "| Hall | Area | Doors |" in found.text
-    assert "| Hall 31 | 527 m2 | 93 doors |" in found.text
-    assert "| Hall 1 | 17 m2 | 3 doors |" in found.text
+    assert "| Hall | Area | Doors |" in result.text
+    assert "| Hall 31 | 527 m2 | 93 doors |" in result.text
+    assert "| Hall 1 | 17 m2 | 3 doors |" in result.text
 
 
 def test_a_table_too_long_to_come_whole_is_cut_with_its_names_of_columns_on_each_part() -> None:
@@ -98,11 +98,11 @@ async def test_the_same_text_is_the_same_section_whatever_was_searched(tmp_path:
     )
     source = LocalDocuments([tmp_path])
 
-    found = {
+    results = {
         hit.text for query in ("pump line 3", "filter changed", "crew") for hit in await source.search(query, limit=9)
     }
 
-    assert found == {hit.text for hit in await source.whole(100_000)}
+    assert results == {hit.text for hit in await source.whole(100_000)}
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_an_unknown_team_is_refused_with_the_known_ones(config: Config) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("orchestrator.toml", "[orchestrator\n", "not valid TOML"),
         (
@@ -86,15 +86,17 @@ def test_an_unknown_team_is_refused_with_the_known_ones(config: Config) -> None:
         ("teams/alpha.toml", 'team_id = "beta"\nname = "X"\nsources = ["local"]\n', "is taken by another team"),
     ],
 )
-def test_a_config_file_with_a_fault_is_named_with_its_fault(workspace: Path, name: str, text: str, said: str) -> None:
+def test_a_config_file_with_a_fault_is_named_with_its_fault(
+    workspace: Path, name: str, text: str, message: str
+) -> None:
     write_workspace(workspace)
     (workspace / "config" / name).write_text(text, "utf-8")
 
-    with pytest.raises(InputError, match=r"\.toml: ") as caught:
+    with pytest.raises(InputError, match=r"\.toml: ") as excinfo:
         load_config(workspace)
 
-    assert said in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert message in str(excinfo.value)
+    assert "\n" not in str(excinfo.value)
 
 
 @pytest.mark.parametrize(
@@ -143,10 +145,10 @@ def test_a_workspace_path_that_is_not_the_workspace_in_effect_is_refused_with_th
     text = path.read_text("utf-8")
     path.write_text(text.replace("[orchestrator]", "[orchestrator]\nworkspace_path = '../other'"), "utf-8")
 
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError) as excinfo:
         load_config(workspace)
 
-    assert str(caught.value) == (
+    assert str(excinfo.value) == (
         f"{path}: orchestrator.workspace_path = '../other' is not the workspace in effect, {workspace}: "
         "remove the key, or name that folder with --workspace or CONTEND_WORKSPACE"
     )
@@ -309,7 +311,7 @@ def test_what_is_set_itself_wins_over_its_depth_wherever_it_is_set(workspace: Pa
 
 
 @pytest.mark.parametrize(
-    ("given", "toml", "rounds"),
+    ("values", "toml", "rounds"),
     [
         ({"depth": "quick", "min_rounds": 3}, "", (3, 3)),
         ({"depth": "quick"}, "min_rounds = 2", (2, 2)),
@@ -318,11 +320,11 @@ def test_what_is_set_itself_wins_over_its_depth_wherever_it_is_set(workspace: Pa
     ],
 )
 def test_a_bound_of_rounds_that_is_set_moves_one_that_only_follows_the_depth(
-    workspace: Path, given: dict[str, object], toml: str, rounds: tuple[int, int]
+    workspace: Path, values: dict[str, object], toml: str, rounds: tuple[int, int]
 ) -> None:
     (workspace / "config").mkdir(parents=True)
     (workspace / "config" / "orchestrator.toml").write_text(f"[orchestrator]\n{toml}\n", "utf-8")
 
-    options = _resolved(load_config(workspace), RunOptions.model_validate(given), RunOptions()).options
+    options = _resolved(load_config(workspace), RunOptions.model_validate(values), RunOptions()).options
 
     assert (options.min_rounds, options.max_rounds) == rounds

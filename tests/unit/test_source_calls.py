@@ -42,13 +42,13 @@ async def test_the_oldest_answer_makes_room_for_a_new_one() -> None:
 
 async def test_a_call_that_nobody_waits_for_ends() -> None:
     answers: SharedAnswers[None] = SharedAnswers()
-    ended = asyncio.Event()
+    end = asyncio.Event()
 
     async def ask() -> None:
         try:
             await asyncio.sleep(30)
         finally:
-            ended.set()
+            end.set()
 
     only = asyncio.create_task(answers.get("key", ask))
     await asyncio.sleep(0)
@@ -56,7 +56,7 @@ async def test_a_call_that_nobody_waits_for_ends() -> None:
     only.cancel()
 
     async with asyncio.timeout(60):
-        await ended.wait()
+        await end.wait()
 
 
 async def test_a_newcomer_does_not_join_a_call_that_was_given_up() -> None:

@@ -40,7 +40,7 @@ async def saved(saver: ThreadedSqliteSaver, steps: int) -> list[RunnableConfig]:
 
 
 async def listed(saver: ThreadedSqliteSaver, **given: Any) -> list[int]:  # noqa: ANN401 - as the saver has it
-    return [found.metadata["step"] async for found in saver.alist(THREAD, **given)]
+    return [snapshot.metadata["step"] async for snapshot in saver.alist(THREAD, **given)]
 
 
 async def test_a_thread_can_be_deleted_before_anything_was_saved(saver: ThreadedSqliteSaver) -> None:
@@ -64,9 +64,9 @@ async def test_writes_of_a_checkpoint_come_back_with_it_in_the_order_of_their_ta
     await saver.aput_writes(config, [("found", ["a page"])], "first by id", "2")
     await saver.aput_writes(config, [("found", ["a paper"])], "second by id", "1")
 
-    kept = await saver.aget_tuple(config)
-    assert kept is not None
-    assert kept.pending_writes == [("second by id", "found", ["a paper"]), ("first by id", "found", ["a page"])]
+    snapshot = await saver.aget_tuple(config)
+    assert snapshot is not None
+    assert snapshot.pending_writes == [("second by id", "found", ["a paper"]), ("first by id", "found", ["a page"])]
 
 
 async def test_the_saver_passes_langgraphs_own_tests_for_savers(file: Path) -> None:
@@ -89,9 +89,9 @@ async def test_a_run_that_is_rolled_back_saves_nothing_more(saver: ThreadedSqlit
     await saver.aput_writes(of_run, [("found", ["a page"])], "task")
 
     assert await listed(saver) == [0]
-    kept = await saver.aget_tuple(before)
-    assert kept is not None
-    assert kept.pending_writes == []
+    snapshot = await saver.aget_tuple(before)
+    assert snapshot is not None
+    assert snapshot.pending_writes == []
 
 
 async def test_a_thread_that_cannot_be_copied_whole_leaves_no_copy(saver: ThreadedSqliteSaver, file: Path) -> None:
@@ -105,7 +105,7 @@ async def test_a_thread_that_cannot_be_copied_whole_leaves_no_copy(saver: Thread
     with pytest.raises(CheckpointError, match="disk full"):
         await saver.acopy_thread("t", "copy")
 
-    assert [found async for found in saver.alist({"configurable": {"thread_id": "copy"}})] == []
+    assert [snapshot async for snapshot in saver.alist({"configurable": {"thread_id": "copy"}})] == []
     assert await listed(saver) == [2, 1, 0]
 
 
@@ -121,9 +121,9 @@ async def test_a_file_of_an_older_release_is_used_as_it_is(file: Path) -> None:
         await saver.adelete_for_runs(["r"])
 
         assert await listed(saver) == [0, 0]
-        kept = await saver.aget_tuple(config)
-        assert kept is not None
-        assert kept.pending_writes == []
+        snapshot = await saver.aget_tuple(config)
+        assert snapshot is not None
+        assert snapshot.pending_writes == []
 
 
 async def test_a_closed_file_holds_all_that_was_saved_in_itself(file: Path) -> None:

@@ -26,12 +26,12 @@ def of(standings: Standings, team: str) -> Standing:
 def test_who_wins_more_pairs_is_rated_higher_and_1500_is_the_mean() -> None:
     runs = [board(a=0.9, b=0.7, c=0.5)] * 3 + [board(a=0.6, b=0.8, c=0.5)]
 
-    found = ratings("default", runs)
+    table = ratings("default", runs)
 
-    assert [each.team_id for each in found.teams] == ["a", "b", "c"]
-    assert sum(each.rating for each in found.teams) / 3 == pytest.approx(1500, abs=0.1)
-    assert (of(found, "a").runs, of(found, "a").wins, of(found, "a").ties, of(found, "a").losses) == (4, 7, 0, 1)
-    assert found.runs == 4
+    assert [each.team_id for each in table.teams] == ["a", "b", "c"]
+    assert sum(each.rating for each in table.teams) / 3 == pytest.approx(1500, abs=0.1)
+    assert (of(table, "a").runs, of(table, "a").wins, of(table, "a").ties, of(table, "a").losses) == (4, 7, 0, 1)
+    assert table.runs == 4
 
 
 def test_one_run_gives_wide_intervals_and_is_not_enough_to_tell_teams_apart() -> None:
@@ -45,30 +45,30 @@ def test_one_run_gives_wide_intervals_and_is_not_enough_to_tell_teams_apart() ->
 
 
 def test_as_many_wins_as_losses_are_no_difference_however_many_runs_there_are() -> None:
-    found = ratings("default", [board(a=0.9, b=0.5), board(a=0.5, b=0.9)] * 100)
+    table = ratings("default", [board(a=0.9, b=0.5), board(a=0.5, b=0.9)] * 100)
 
-    assert [each.rating for each in found.teams] == [1500, 1500]
-    assert not found.is_clear
+    assert [each.rating for each in table.teams] == [1500, 1500]
+    assert not table.is_clear
 
 
 def test_scores_that_are_nearly_equal_are_a_tie() -> None:
-    found = ratings("default", [board(a=0.82, b=0.8)])
+    table = ratings("default", [board(a=0.82, b=0.8)])
 
-    assert [(each.wins, each.ties, each.losses) for each in found.teams] == [(0, 1, 0)] * 2
+    assert [(each.wins, each.ties, each.losses) for each in table.teams] == [(0, 1, 0)] * 2
 
 
 def test_where_near_ties_were_compared_in_pairs_that_comparison_counts() -> None:
-    found = ratings("default", [board(a=0.82, b=0.81, c=0.80, keys={"a": 0.0, "b": 1.0, "c": 0.0})])
+    table = ratings("default", [board(a=0.82, b=0.81, c=0.80, keys={"a": 0.0, "b": 1.0, "c": 0.0})])
 
-    assert (of(found, "b").wins, of(found, "a").losses) == (2, 1)
-    assert (of(found, "a").ties, of(found, "c").ties) == (1, 1)
+    assert (of(table, "b").wins, of(table, "a").losses) == (2, 1)
+    assert (of(table, "a").ties, of(table, "c").ties) == (1, 1)
 
 
 def test_a_team_that_handed_nothing_in_loses_and_an_unscored_one_does_not() -> None:
-    found = ratings("default", [board(a=0.5, b=-1, c=None)])
+    table = ratings("default", [board(a=0.5, b=-1, c=None)])
 
-    assert [each.team_id for each in found.teams] == ["a", "b"]
-    assert (of(found, "a").wins, of(found, "b").losses) == (1, 1)
+    assert [each.team_id for each in table.teams] == ["a", "b"]
+    assert (of(table, "a").wins, of(table, "b").losses) == (1, 1)
 
 
 def test_a_run_of_many_teams_weighs_no_more_than_the_ranking_that_it_is() -> None:
@@ -79,9 +79,9 @@ def test_a_run_of_many_teams_weighs_no_more_than_the_ranking_that_it_is() -> Non
 
 
 def test_without_a_run_of_two_teams_there_is_nothing_to_rate() -> None:
-    found = ratings("default", [board(a=0.5), []])
+    table = ratings("default", [board(a=0.5), []])
 
-    assert (found.teams, found.runs, found.is_clear) == ([], 0, False)
+    assert (table.teams, table.runs, table.is_clear) == ([], 0, False)
 
 
 def test_strengths_that_made_the_wins_lie_in_their_intervals() -> None:
@@ -94,9 +94,9 @@ def test_strengths_that_made_the_wins_lie_in_their_intervals() -> None:
             first, second = random.choice(list(strengths), size=2, replace=False)
             wins = random.random() < 1 / (1 + np.exp(strengths[second] - strengths[first]))
             runs.append(board(**{first: 0.9 if wins else 0.5, second: 0.5 if wins else 0.9}))
-        found = ratings("default", runs)
+        table = ratings("default", runs)
         inside += sum(
-            of(found, team).low <= 1500 + strength * 400 / np.log(10) <= of(found, team).high
+            of(table, team).low <= 1500 + strength * 400 / np.log(10) <= of(table, team).high
             for team, strength in strengths.items()
         )
 
@@ -110,8 +110,8 @@ def test_strengths_that_made_the_wins_lie_in_their_intervals() -> None:
     )
 )
 def test_any_runs_give_finite_ratings_with_their_intervals_around_them(runs: list[dict[str, float | None]]) -> None:
-    found = ratings("default", [board(**each) for each in runs])
+    table = ratings("default", [board(**each) for each in runs])
 
-    assert all(np.isfinite(each.rating) and each.low <= each.rating <= each.high for each in found.teams)
-    assert found == Standings.model_validate(found.model_dump(mode="json"))
-    assert [each.rating for each in found.teams] == sorted((each.rating for each in found.teams), reverse=True)
+    assert all(np.isfinite(each.rating) and each.low <= each.rating <= each.high for each in table.teams)
+    assert table == Standings.model_validate(table.model_dump(mode="json"))
+    assert [each.rating for each in table.teams] == sorted((each.rating for each in table.teams), reverse=True)

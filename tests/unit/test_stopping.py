@@ -129,9 +129,9 @@ def test_every_point_gained_counts_as_a_point() -> None:
 def test_a_judges_stop_holds_from_half_its_confidence_on(
     should_continue: bool, confidence: float, reason: str | None
 ) -> None:
-    said = Judgment(should_continue=should_continue, reasoning="Enough is said.", confidence=confidence)
+    judgment = Judgment(should_continue=should_continue, reasoning="Enough is said.", confidence=confidence)
 
-    decision = after_judgment(said, confidence_threshold=0.5)
+    decision = after_judgment(judgment, confidence_threshold=0.5)
 
     assert decision.exit_reason == reason
     assert decision.step == ("stop" if reason else "go_on")
@@ -161,8 +161,8 @@ def test_of_judged_metrics_the_state_keeps_what_speaks_against_the_best_round_an
     ]
     played = [past.model_copy(update={"metrics": metrics}) for past in rounds_of(0.4, 0.6, 0.5)]
 
-    kept = lean(played)
+    rest = lean(played)
 
-    assert [past.metrics[0].evidence for past in kept] == [[], ["Said nowhere."], []]
-    assert [[metric.reason for metric in past.metrics] for past in kept] == [["", "HTTP 500"]] * 3
-    assert [[metric.score for metric in past.metrics] for past in kept] == [[0.5, None]] * 3
+    assert [past.metrics[0].evidence for past in rest] == [[], ["Said nowhere."], []]
+    assert [[metric.reason for metric in past.metrics] for past in rest] == [["", "HTTP 500"]] * 3
+    assert [[metric.score for metric in past.metrics] for past in rest] == [[0.5, None]] * 3

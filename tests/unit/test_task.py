@@ -136,9 +136,9 @@ def test_a_round_nobody_could_score_has_no_score() -> None:
 
 def test_a_summary_counts_a_timeout_with_a_kept_round_as_failed() -> None:
     teams = [status("a", "completed"), status("b", "timeout"), status("c", "failed"), status("d", "completed")]
-    kept = RoundResult(**{**RESULT, "team_id": "b"})
+    other = RoundResult(**{**RESULT, "team_id": "b"})
 
-    counted = summary(team_statuses=teams, team_results=[kept])
+    counted = summary(team_statuses=teams, team_results=[other])
 
     assert (counted.total_teams, counted.completed_teams, counted.failed_teams) == (4, 2, 2)
 

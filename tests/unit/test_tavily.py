@@ -13,7 +13,7 @@ from contend.errors import InputError, SourceError
 from contend.models.research import Found, SearchResult
 from contend.sources.source import as_day, as_score
 from contend.sources.tavily import TavilySource
-from fakes.replay import Answer, Asked, Replay, as_json, tavily_searches
+from fakes.replay import Answer, HttpRequest, Replay, as_json, tavily_searches
 
 KEY = "tvly-planted-0123456789"
 PAGE = {
@@ -39,49 +39,49 @@ def source(server: Replay, *, deadline: float = 60.0, wait: float = 0.0) -> Tavi
     return TavilySource(KEY, server.url, deadline_seconds=deadline, retry_wait_seconds=wait)
 
 
-def first(*answers: Answer) -> Callable[[Asked], Answer]:
+def first(*answers: Answer) -> Callable[[HttpRequest], Answer]:
     """These answers once each, then the last one for ever."""
-    left = list(answers)
-    return lambda _: left.pop(0) if len(left) > 1 else left[0]
+    remaining = list(answers)
+    return lambda _: remaining.pop(0) if len(remaining) > 1 else remaining[0]
 
 
 async def failure(asked: TavilySource, query: str = "humming bridges") -> SourceError:
-    with pytest.raises(SourceError) as caught:
+    with pytest.raises(SourceError) as excinfo:
         await asked.search(query, limit=5)
-    assert "\n" not in str(caught.value)
-    assert KEY not in str(caught.value)
-    assert caught.value.__cause__ is None
-    return caught.value
+    assert "\n" not in str(excinfo.value)
+    assert KEY not in str(excinfo.value)
+    assert excinfo.value.__cause__ is None
+    return excinfo.value
 
 
 async def one(server: Replay, **item: Any) -> Found:  # noqa: ANN401 - an answer's field may hold anything
     server.answer = lambda _: results({**PAGE, **item})
-    [found] = await source(server).search("humming bridges", limit=5)
-    return found
+    [result] = await source(server).search("humming bridges", limit=5)
+    return result
 
 
 async def test_every_recorded_result_is_mapped(tavily: Replay) -> None:
-    asked = source(tavily)
+    tavily_source = source(tavily)
     mapped = 0
     for place, answer in enumerate(tavily_searches()):
         tavily.answer = first(as_json(answer))
-        found = await asked.search(f"recorded {place}", limit=20)
-        assert [each.result.url for each in found] == [item["url"] for item in answer["results"]]
-        mapped += len(found)
+        hits = await tavily_source.search(f"recorded {place}", limit=20)
+        assert [each.result.url for each in hits] == [item["url"] for item in answer["results"]]
+        mapped += len(hits)
 
     assert mapped == 185
-    assert asked.left_out == 0
+    assert tavily_source.left_out == 0
 
 
 async def test_recorded_texts_stay_whole_while_their_summaries_fit(tavily: Replay) -> None:
     answer = tavily_searches()[0]
     tavily.answer = lambda _: as_json(answer)
 
-    found = await source(tavily).search("iPhones", limit=20)
+    hits = await source(tavily).search("iPhones", limit=20)
 
-    long = [text for _, text, _ in found if len(text) > 2000]
+    long = [text for _, text, _ in hits if len(text) > 2000]
     assert len(long) >= 5
-    assert all(each.result.summary.endswith("…") for each in found if len(each.text) > 2100)
+    assert all(each.result.summary.endswith("…") for each in hits if len(each.text) > 2100)
 
 
 async def test_a_page_is_mapped_field_by_field(tavily: Replay) -> None:
@@ -134,12 +134,12 @@ async def test_a_page_without_a_title_is_called_by_its_address(tavily: Replay) -
 )
 async def test_a_result_without_text_or_usable_address_is_left_out_and_counted(tavily: Replay, item: object) -> None:
     tavily.answer = lambda _: results(item, PAGE)
-    asked = source(tavily)
+    tavily_source = source(tavily)
 
-    found = await asked.search("humming bridges", limit=5)
+    hits = await tavily_source.search("humming bridges", limit=5)
 
-    assert [each.result.url for each in found] == ["https://example.org/hum"]
-    assert asked.left_out == 1
+    assert [each.result.url for each in hits] == ["https://example.org/hum"]
+    assert tavily_source.left_out == 1
 
 
 @pytest.mark.parametrize(
@@ -176,15 +176,15 @@ def test_scores_are_cut_off_at_their_bounds(given_score: object, score: float | 
 async def test_a_long_query_is_cut_to_what_tavily_takes(tavily: Replay) -> None:
     await source(tavily).search("橋が鳴る" * 200, limit=5)
 
-    assert len(tavily.asked[0].body["query"]) == 400
+    assert len(tavily.requests[0].body["query"]) == 400
 
 
 async def test_the_key_goes_into_the_header_and_the_limit_into_the_body(tavily: Replay) -> None:
     await source(tavily).search("humming bridges", limit=50)
 
-    assert tavily.asked[0].path == "/search"
-    assert tavily.asked[0].headers["authorization"] == f"Bearer {KEY}"
-    assert tavily.asked[0].body["max_results"] == 20
+    assert tavily.requests[0].path == "/search"
+    assert tavily.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    assert tavily.requests[0].body["max_results"] == 20
 
 
 async def test_no_more_results_come_than_asked_for(tavily: Replay) -> None:
@@ -199,7 +199,7 @@ async def test_without_a_key_the_source_is_off_and_nobody_is_asked(tavily: Repla
 
     assert await keyless.check() == "TAVILY_API_KEY is not set"
     assert str(await failure(keyless)) == "TAVILY_API_KEY is not set"
-    assert tavily.asked == []
+    assert tavily.requests == []
 
 
 async def test_a_key_in_the_environment_alone_does_not_count(tavily: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,7 +241,7 @@ async def test_a_refusal_says_what_to_do_and_is_not_asked_again(tavily: Replay, 
 
     assert words in str(error)
     assert not error.transient
-    assert len(tavily.asked) == 1
+    assert len(tavily.requests) == 1
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503])
@@ -258,7 +258,7 @@ async def test_a_tavily_that_stays_busy_is_given_up_as_transient(tavily: Replay)
 
     assert error.transient
     assert "HTTP 429" in str(error)
-    assert len(tavily.asked) == 3
+    assert len(tavily.requests) == 3
 
 
 async def test_each_wait_is_longer_than_the_one_before(tavily: Replay) -> None:
@@ -266,7 +266,7 @@ async def test_each_wait_is_longer_than_the_one_before(tavily: Replay) -> None:
 
     await failure(source(tavily, wait=0.15))
 
-    one, two, three = (asked.at for asked in tavily.asked)
+    one, two, three = (request.at for request in tavily.requests)
     assert two - one >= 0.15
     assert three - two >= 0.3
 
@@ -276,20 +276,20 @@ async def test_retry_after_in_seconds_is_waited_for(tavily: Replay) -> None:
 
     await source(tavily).search("humming bridges", limit=5)
 
-    assert tavily.asked[1].at - tavily.asked[0].at >= 0.4
+    assert tavily.requests[1].at - tavily.requests[0].at >= 0.4
 
 
 async def test_retry_after_as_a_date_is_waited_for(tavily: Replay) -> None:
-    def answer(_: Asked) -> Answer:
+    def answer(_: HttpRequest) -> Answer:
         # A date has whole seconds: two from now are at least one away.
         later = formatdate(time.time() + 2, usegmt=True)
-        return Answer(status=429, headers={"Retry-After": later}) if len(tavily.asked) == 1 else results(PAGE)
+        return Answer(status=429, headers={"Retry-After": later}) if len(tavily.requests) == 1 else results(PAGE)
 
     tavily.answer = answer
 
     await source(tavily).search("humming bridges", limit=5)
 
-    assert tavily.asked[1].at - tavily.asked[0].at >= 0.9
+    assert tavily.requests[1].at - tavily.requests[0].at >= 0.9
 
 
 async def test_a_retry_after_beyond_the_deadline_is_not_waited_for(tavily: Replay) -> None:
@@ -298,7 +298,7 @@ async def test_a_retry_after_beyond_the_deadline_is_not_waited_for(tavily: Repla
     error = await failure(source(tavily))
 
     assert "asks to wait 120 s" in str(error)
-    assert len(tavily.asked) == 1
+    assert len(tavily.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -347,49 +347,49 @@ async def test_a_server_that_hangs_is_left_at_the_deadline(tavily: Replay, slown
 
 
 async def test_the_same_search_at_the_same_time_is_one_call(tavily: Replay) -> None:
-    asked = source(tavily)
+    tavily_source = source(tavily)
 
-    answers = await asyncio.gather(*(asked.search("humming bridges", limit=5) for _ in range(8)))
+    answers = await asyncio.gather(*(tavily_source.search("humming bridges", limit=5) for _ in range(8)))
 
-    assert len(tavily.asked) == 1
+    assert len(tavily.requests) == 1
     assert all(answer == answers[0] for answer in answers)
 
 
 async def test_the_same_search_later_is_answered_from_memory(tavily: Replay) -> None:
-    asked = source(tavily)
+    tavily_source = source(tavily)
 
-    await asked.search("humming bridges", limit=5)
-    await asked.search("humming  bridges", limit=5)
+    await tavily_source.search("humming bridges", limit=5)
+    await tavily_source.search("humming  bridges", limit=5)
 
-    assert len(tavily.asked) == 1
+    assert len(tavily.requests) == 1
 
 
 async def test_different_searches_run_at_the_same_time(tavily: Replay) -> None:
     all_are_asked = Barrier(4, timeout=30)
 
-    def once_all_are_asked(_: Asked) -> Answer:
+    def once_all_are_asked(_: HttpRequest) -> Answer:
         all_are_asked.wait()
         return results(PAGE)
 
     tavily.answer = once_all_are_asked
-    asked = source(tavily)
+    tavily_source = source(tavily)
 
-    answers = await asyncio.gather(*(asked.search(f"bridge {n}", limit=5) for n in range(4)))
+    answers = await asyncio.gather(*(tavily_source.search(f"bridge {n}", limit=5) for n in range(4)))
 
     assert [len(answer) for answer in answers] == [1] * 4
 
 
 def test_a_source_serves_one_event_loop_after_another(tavily: Replay) -> None:
-    asked = source(tavily)
+    tavily_source = source(tavily)
 
-    found = [asyncio.run(asked.search(f"bridge {n}", limit=5)) for n in range(2)]
+    hits = [asyncio.run(tavily_source.search(f"bridge {n}", limit=5)) for n in range(2)]
 
-    assert [len(each) for each in found] == [1, 1]
+    assert [len(each) for each in hits] == [1, 1]
 
 
 async def test_an_empty_query_finds_nothing_and_asks_nobody(tavily: Replay) -> None:
     assert await source(tavily).search(" \u200b ", limit=5) == []
-    assert tavily.asked == []
+    assert tavily.requests == []
 
 
 def test_an_address_that_is_none_is_refused_at_once() -> None:

@@ -24,7 +24,7 @@ from contend.text import (
     terms,
     without_sentences,
 )
-from fakes.counted import BRIEFS
+from fakes.token_counts import BRIEFS
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
 LINES = st.lists(

@@ -118,9 +118,9 @@ def test_what_judges_and_the_check_say_of_one_place_stands_in_one_line() -> None
 def test_of_a_metrics_samples_the_median_of_those_scored_counts(
     samples: tuple[float | None, ...], middle: float | None
 ) -> None:
-    (kept,) = medians([metric("a", sample) for sample in samples], "en")
+    (median,) = medians([metric("a", sample) for sample in samples], "en")
 
-    assert kept.score == (None if middle is None else pytest.approx(middle))
+    assert median.score == (None if middle is None else pytest.approx(middle))
 
 
 @given(st.lists(st.tuples(st.none() | st.floats(0, 1), st.floats(0.01, 1)), min_size=1, max_size=8))

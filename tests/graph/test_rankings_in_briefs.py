@@ -35,8 +35,8 @@ async def seen_by_teams(contest: Contest, thread_id: str) -> dict[tuple[str, int
     """From the checkpoints of the teams' graphs, by team and round."""
     services, found = contest.services(), {}
     async with open_checkpointer(services.settings) as saver:
-        async for kept in saver.alist({"configurable": {"thread_id": thread_id}}):
-            values: dict[str, Any] = kept.checkpoint["channel_values"]
+        async for snapshot in saver.alist({"configurable": {"thread_id": thread_id}}):
+            values: dict[str, Any] = snapshot.checkpoint["channel_values"]
             if "leaderboard_seen" in values:
                 entries = [LeaderboardEntry.model_validate(entry) for entry in values["leaderboard_seen"]]
                 key = values["team"]["team_id"], values["round_number"]
@@ -67,7 +67,7 @@ def followed(events: list[AnyEvent]) -> Iterator[tuple[AnyEvent, list[Place]]]:
         yield event, by_the_rule(teams, keys)
 
 
-def told(place: Place, own: str) -> tuple[str, str, str, str]:
+def shown_ranking(place: Place, own: str) -> tuple[str, str, str, str]:
     """A line of the ranking as a brief shows it: place, team, score, own team's mark."""
     score = "nothing handed in yet" if place.rank is None else "unscored"
     if place.best is not None:
@@ -109,7 +109,7 @@ async def test_every_brief_of_every_round_shows_the_ranking_of_its_moment(crowd:
             assert shown.leaderboard == ranking
             if event.round_number > 1:
                 own = next(place.rank for place in ranking if place.team_id == event.team_id)
-                assert read_in(shown.brief) == [told(place, event.team_id) for place in ranking[:SHOWN]]
+                assert read_in(shown.brief) == [shown_ranking(place, event.team_id) for place in ranking[:SHOWN]]
                 assert f"Your team is in place {own} of {len(TEAMS)}" in shown.brief
     assert seen == {}
     assert len(rankings) > ROUNDS

@@ -24,11 +24,11 @@ LONGEST = "bridges-" * 1000
 Build = Callable[[Services], StateGraph[Any, Any, Any, Any]]
 
 
-async def invoked(contest: Contest, build: Build, given: dict[str, object], **options: object) -> dict[str, Any]:
+async def invoked(contest: Contest, build: Build, values: dict[str, object], **options: object) -> dict[str, Any]:
     services = contest.services()
     try:
         graph = build(services).compile()
-        return await graph.ainvoke(given, context=contest.options(max_rounds=1, learn=False, **options))
+        return await graph.ainvoke(values, context=contest.options(max_rounds=1, learn=False, **options))
     finally:
         await services.aclose()
 
@@ -42,10 +42,10 @@ async def test_code_refuses_a_theme_over_8000_characters_and_names_the_way(conte
 
 
 async def test_the_contests_graph_refuses_a_theme_over_8000_characters(contest: Contest, vendors: Vendors) -> None:
-    ended = await invoked(contest, build_contest_graph, {"theme": LONGEST + "橋"})
+    state = await invoked(contest, build_contest_graph, {"theme": LONGEST + "橋"})
 
-    assert ended["status"] == "failed"
-    assert ended["message"].startswith("theme has 8,001 characters, at most 8,000 are allowed")
+    assert state["status"] == "failed"
+    assert state["message"].startswith("theme has 8,001 characters, at most 8,000 are allowed")
     assert not vendors.calls
 
 
@@ -67,22 +67,22 @@ async def test_a_record_that_cannot_be_kept_is_no_answer_to_the_question(contest
 async def test_a_part_alone_refuses_a_theme_over_8000_characters(
     contest: Contest, vendors: Vendors, build: Build
 ) -> None:
-    ended = await invoked(contest, build, {"theme": LONGEST + "橋"})
+    state = await invoked(contest, build, {"theme": LONGEST + "橋"})
 
-    assert ended["messages"][-1].text.startswith("theme has 8,001 characters, at most 8,000 are allowed")
+    assert state["messages"][-1].text.startswith("theme has 8,001 characters, at most 8,000 are allowed")
     assert not vendors.calls
 
 
-@pytest.mark.parametrize("given", [{"theme": f"  {LONGEST}\n"}, {"messages": [HumanMessage(LONGEST)]}])
+@pytest.mark.parametrize("values", [{"theme": f"  {LONGEST}\n"}, {"messages": [HumanMessage(LONGEST)]}])
 async def test_a_question_of_8000_characters_is_asked_whole_and_heads_its_report_cut(
-    contest: Contest, vendors: Vendors, given: dict[str, object]
+    contest: Contest, vendors: Vendors, values: dict[str, object]
 ) -> None:
-    ended = await invoked(contest, build_research_graph, given)
+    state = await invoked(contest, build_research_graph, values)
 
-    assert ended["report"]["theme"] == LONGEST[:499] + "…"
-    asked = [call.user for call in vendors.calls if call.prompt in {"supervisor/plan", "writer/write"}]
-    assert asked
-    assert all(LONGEST in user for user in asked)
+    assert state["report"]["theme"] == LONGEST[:499] + "…"
+    prompts = [call.user for call in vendors.calls if call.prompt in {"supervisor/plan", "writer/write"}]
+    assert prompts
+    assert all(LONGEST in user for user in prompts)
 
 
 async def test_a_contest_keeps_the_whole_of_a_long_question_as_its_task(contest: Contest) -> None:
@@ -95,11 +95,11 @@ async def test_a_contest_keeps_the_whole_of_a_long_question_as_its_task(contest:
 
 
 async def test_a_chat_message_over_8000_characters_is_refused(contest: Contest, vendors: Vendors) -> None:
-    ended = await invoked(contest, build_contest_graph, {"messages": [HumanMessage(LONGEST + "か")]})
+    state = await invoked(contest, build_contest_graph, {"messages": [HumanMessage(LONGEST + "か")]})
 
-    assert ended["status"] == "failed"
-    assert ended["message"].startswith("theme has 8,001 characters, at most 8,000 are allowed")
-    assert "--instructions FILE" in ended["message"]
+    assert state["status"] == "failed"
+    assert state["message"].startswith("theme has 8,001 characters, at most 8,000 are allowed")
+    assert "--instructions FILE" in state["message"]
     assert not vendors.calls
 
 
@@ -129,10 +129,10 @@ async def test_instructions_stand_between_delimiters_in_every_teams_prompts(
 ) -> None:
     await invoked(contest, build, {"theme": THEME}, instructions="Write for </text> engineers.")
 
-    asked = [call for call in vendors.calls if call.prompt in {"supervisor/plan", "writer/write"}]
-    assert len({call.model for call in asked}) == teams
-    assert len({call.prompt for call in asked}) == 2
-    for call in asked:
+    calls = [call for call in vendors.calls if call.prompt in {"supervisor/plan", "writer/write"}]
+    assert len({call.model for call in calls}) == teams
+    assert len({call.prompt for call in calls}) == 2
+    for call in calls:
         assert "Write for" not in call.system
         assert call.user.count(">Write for (tag) engineers.</instructions-") == 1
 

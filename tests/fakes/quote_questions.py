@@ -24,16 +24,16 @@ INSURANCE = [
 ]
 
 
-class Asked(NamedTuple):
+class QuotedQuestion(NamedTuple):
     """A question, and for each of its parts what a right quote holds; nothing for a part without an answer."""
 
     question: str
     parts: list[list[str]]
 
 
-def asked(name: str) -> list[Asked]:
+def read_questions(name: str) -> list[QuotedQuestion]:
     content = tomllib.loads((DATA / f"{name}.toml").read_text("utf-8"))
-    return [Asked(each["asked"], each["parts"]) for each in content["question"]]
+    return [QuotedQuestion(each["asked"], each["parts"]) for each in content["question"]]
 
 
 def write_documents(folder: Path) -> Path:

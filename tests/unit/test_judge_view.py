@@ -36,24 +36,24 @@ KEYS = [
 
 
 def test_references_may_repeat_and_stay() -> None:
-    shown = whole_text(report(*SENTENCES))
+    text = whole_text(report(*SENTENCES))
 
-    assert shown.count("- Source: local") == 2
-    assert shown.count("**On bridges**") == 2
+    assert text.count("- Source: local") == 2
+    assert text.count("**On bridges**") == 2
 
 
 def test_references_that_nothing_cites_are_left_out() -> None:
-    shown = whole_text(report(SENTENCES[0]))
+    text = whole_text(report(SENTENCES[0]))
 
-    assert "https://bridges.example/1" in shown
-    assert "https://bridges.example/2" not in shown
+    assert "https://bridges.example/1" in text
+    assert "https://bridges.example/2" not in text
 
 
 @given(st.text(max_size=300))
 def test_any_text_can_be_shown_and_showing_it_again_changes_nothing(content: str) -> None:
-    shown = whole_text(content)
+    text = whole_text(content)
 
-    assert whole_text(shown) == shown
+    assert whole_text(text) == text
 
 
 @pytest.mark.parametrize("content", ["", "  \n", "\u200b"])

@@ -11,18 +11,18 @@ from fakes.contests import Contest
 THEME = "How does resume work after a crash?"
 
 
-async def _kept(contest: Contest, thread_id: str) -> list[AnyEvent]:
+async def _stored_events(contest: Contest, thread_id: str) -> list[AnyEvent]:
     services = contest.services()
-    kept = await services.record.events(thread_id)
+    events = await services.record.events(thread_id)
     await services.aclose()
-    assert [each.number for each in kept] == sorted(each.number for each in kept)
-    return [each.event for each in kept]
+    assert [each.number for each in events] == sorted(each.number for each in events)
+    return [each.event for each in events]
 
 
 async def test_a_runs_events_are_kept_in_the_order_in_which_they_were_told(contest: Contest) -> None:
     outcome = await contest.run(THEME)
 
-    assert await _kept(contest, outcome.thread_id) == contest.events
+    assert await _stored_events(contest, outcome.thread_id) == contest.events
     assert {"run_started", "criteria_set", "round_scored", "report_published", "run_done"} <= {
         event.type for event in contest.events
     }
@@ -46,18 +46,18 @@ async def test_what_a_team_searched_planned_and_wrote_can_be_followed(contest: C
 
 
 async def test_questions_answers_and_what_follows_are_told_in_turn(contest: Contest) -> None:
-    asked = await contest.run(THEME, teams=["alpha"], max_rounds=1, approve=["plan"])
-    (question,) = asked.questions
+    outcome = await contest.run(THEME, teams=["alpha"], max_rounds=1, approve=["plan"])
+    (question,) = outcome.questions
 
-    await contest.resume(asked.thread_id, "approve")
+    await contest.resume(outcome.thread_id, "approve")
 
-    kept = await _kept(contest, asked.thread_id)
-    (told,) = [event for event in kept if isinstance(event, QuestionAsked)]
-    (resumed,) = [event for event in kept if isinstance(event, RunResumed)]
+    events = await _stored_events(contest, outcome.thread_id)
+    (told,) = [event for event in events if isinstance(event, QuestionAsked)]
+    (resumed,) = [event for event in events if isinstance(event, RunResumed)]
     assert (told.question_id, told.args["search_queries"]) == (question.id, question.args["search_queries"])
     assert resumed.answers[question.id] == {"type": "approve", "args": {}, "reason": ""}
-    assert kept.index(told) < kept.index(resumed) < len(kept) - 1
-    assert kept[-1].type == "run_done"
+    assert events.index(told) < events.index(resumed) < len(events) - 1
+    assert events[-1].type == "run_done"
 
 
 async def test_a_client_goes_on_after_the_number_it_has_seen(contest: Contest, services: Services) -> None:

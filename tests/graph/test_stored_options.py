@@ -58,13 +58,13 @@ async def test_a_question_with_wishes_that_a_model_cannot_read_is_refused_before
 
 
 async def opening(
-    workspace: Path, documents: Path | None, vendors: Vendors, *, tavily: str | None = None, **given: object
+    workspace: Path, documents: Path | None, vendors: Vendors, *, tavily: str | None = None, **options: object
 ) -> tuple[list[str], ResolvedOptions]:
     """The teams that enter a run of the shipped config, and its options. arXiv and Tavily answer the door."""
     addresses = dict.fromkeys(["OPENAI_BASE_URL", "arxiv_base_url", "tavily_base_url"], vendors.base_url)
     services = Services(load_settings(workspace=workspace, TAVILY_API_KEY=tavily, **addresses))
     own = {"documents": [str(documents)]} if documents else {}
-    opened = await check_run(services, THEME, [], RunOptions.model_validate({**own, **given}))
+    opened = await check_run(services, THEME, [], RunOptions.model_validate({**own, **options}))
     return [team.team_id for team in opened.teams], opened.options
 
 
@@ -136,11 +136,11 @@ async def test_a_runs_calls_lie_in_the_range_of_its_dry_run_and_its_tokens_withi
     contest = Contest(workspace, documents, vendors.base_url)
     services = contest.services()
 
-    given = {"depth": depth, "length": "brief"}  # the fake's reports are short
-    planned = await contend.dry_run(THEME, options=contest.options(**given), services=services)
+    values = {"depth": depth, "length": "brief"}  # the fake's reports are short
+    planned = await contend.dry_run(THEME, options=contest.options(**values), services=services)
     await services.aclose()
     before = len(vendors.calls)
-    outcome = await contest.run(THEME, **given)
+    outcome = await contest.run(THEME, **values)
 
     (least_calls, most_calls), (least, most) = planned.estimate.calls, planned.estimate.tokens
     assert before == 0
@@ -154,8 +154,8 @@ async def test_deeper_and_longer_runs_are_estimated_to_cost_more(
     contest = Contest(workspace, documents, vendors.base_url)
     services = contest.services()
 
-    asked = [{"depth": "quick", "length": "brief"}, {"depth": "quick"}, {"depth": "standard"}, {"depth": "deep"}]
-    planned = [await contend.dry_run(THEME, options=contest.options(**given), services=services) for given in asked]
+    wishes = [{"depth": "quick", "length": "brief"}, {"depth": "quick"}, {"depth": "standard"}, {"depth": "deep"}]
+    planned = [await contend.dry_run(THEME, options=contest.options(**values), services=services) for values in wishes]
     await services.aclose()
 
     tokens = [plan.estimate.tokens[1] for plan in planned]
