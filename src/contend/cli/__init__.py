@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from contend.models.options import RunOptions
     from contend.settings import Settings
 
+EXIT_ON_SIGNAL = 130
+"""As shells have it of a process that SIGINT ended."""
+
 
 @dataclass
 class Invocation:

@@ -14,8 +14,8 @@ from pydantic import Field
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from contend import app
-from contend.cli import COMMAND, input_error, tr, ui
-from contend.cli.run import EXIT_ON_SIGNAL, run_until_signal
+from contend.cli import COMMAND, EXIT_ON_SIGNAL, input_error, tr, ui
+from contend.cli.run import run_until_signal
 from contend.cli.server import ResearchServer
 from contend.errors import ContendError, InputError, UnknownThread
 from contend.models.options import RunOptions

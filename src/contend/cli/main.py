@@ -17,12 +17,11 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from contend.cli import COMMAND, WORKSPACE, speak, tr
+from contend.cli import COMMAND, EXIT_ON_SIGNAL, WORKSPACE, speak, tr
 from contend.cli.commands import app, config, playbook
 from contend.errors import ContendError, without_secrets
 
 BAD_INPUT = 2
-EXIT_ON_SIGNAL = 130
 _DEFAULTS = {
     "LANGSMITH_TRACING": "false",  # nothing leaves the machine unasked
     "LANGGRAPH_CLI_NO_ANALYTICS": "1",  # the same, of `contend serve`

@@ -17,7 +17,7 @@ from rich.console import Group
 from rich.text import Text
 
 from contend import app
-from contend.cli import COMMAND, input_error, speak, tr, ui
+from contend.cli import COMMAND, EXIT_ON_SIGNAL, input_error, speak, tr, ui
 from contend.cli.live import Board, board_of, view_on
 from contend.cli.outcome import check_out, leave_files, show_outcome
 from contend.cli.runs import LATEST, from_record, named_thread
@@ -29,7 +29,6 @@ from contend.settings import Settings
 from contend.stored_runs import read_run
 from contend.stores.record import RecordStore
 
-EXIT_ON_SIGNAL = 130
 Work = Callable[..., Awaitable[app.RunOutcome]]
 """A run that tells its events to `on_event`."""
 

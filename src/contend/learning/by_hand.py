@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from contend.errors import InputError, UnknownLesson
 from contend.learning.meaning import Nearness
-from contend.learning.screening import Sources, refusal
+from contend.learning.screening import Sources, rejection_reason
 from contend.models.playbook import GENERAL, Bullet, CurationResult, DeltaContextItem, Playbook, Skipped, Trial
 from contend.models.record import Record, utc_now
 from contend.settings.files import validate
@@ -209,7 +209,7 @@ def _lesson_of(values: Mapping[str, object]) -> Bullet:
 
 
 def _screen(bullet: Bullet) -> Bullet:
-    if reason := refusal(f"{bullet.lesson}\n{bullet.searchable_text}", Sources(), by_person=True):
+    if reason := rejection_reason(f"{bullet.lesson}\n{bullet.searchable_text}", Sources(), by_person=True):
         raise InputError(f"the lesson {bullet.content[:80]!r} {reason}: leave that out")
     return bullet
 

@@ -14,7 +14,7 @@ from contend.checks.checking import CalculationError, calculate
 from contend.errors import InputError
 from contend.models.record import Record, Text
 from contend.settings.files import first_fault
-from contend.text import normalize
+from contend.text import fold, normalize
 
 AnswerForm = Literal["number", "expression", "choice", "json", "text"]
 ErrorKind = Literal["unreadable", "sign", "unit", "ratio", "order", "other"]
@@ -86,7 +86,7 @@ def check(answer: str, label: str, form: AnswerForm) -> Check:
             return _check_number(answer, label, form)
         case "json":
             return _check_json(answer, label)
-    own, right = _folded(answer), _folded(label)
+    own, right = fold(answer).strip(" ."), fold(label).strip(" .")
     if own == right or (form == "choice" and own.rstrip(".):") == right.rstrip(".):")):
         return Check(right=True)
     return Check(right=False, kind="order" if sorted(own.split()) == sorted(right.split()) else "other")
@@ -152,10 +152,6 @@ def _number(text: str) -> Decimal | None:
     except InvalidOperation:
         return None
     return value if value.is_finite() else None
-
-
-def _folded(text: str) -> str:
-    return " ".join(normalize(text).casefold().split()).strip(" .")
 
 
 def mcnemar(only_first: int, only_second: int) -> float:

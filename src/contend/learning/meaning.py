@@ -18,7 +18,7 @@ from contend.checks.claims import Calibration
 from contend.checks.clauses import clauses, is_negator
 from contend.checks.figures import SCALES, UNITS, stated_figures
 from contend.retrieval import Embedder, default_embedder
-from contend.text import detect_language, en, ja, normalize, terms
+from contend.text import detect_language, en, fold, ja, normalize, terms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,7 @@ def says_the_same(text: str, other: str, *, near: Callable[[str, str], float], l
 
     `near`: how near two words are in meaning, -1.0 to 1.0; from `least` on two verbs may stand for one another.
     """
-    if _folded(text) == _folded(other):
+    if fold(text) == fold(other):
         return True
     if detect_language(text) != detect_language(other) or contradicts(text, other):
         return False
@@ -195,10 +195,6 @@ def _denials(text: str) -> int:
 
 def _sides(text: str) -> frozenset[tuple[int, int]]:
     return frozenset(side for clause in clauses(text) for side in clause.sides)
-
-
-def _folded(text: str) -> str:
-    return " ".join(normalize(text).casefold().split())
 
 
 # An embedder's own, because unrelated words lie at 0.0 for one and at 0.8 for another. StaticEmbedder, of verbs in

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Literal
 
 from contend.learning.meaning import Nearest, Nearness, contradicts
-from contend.learning.screening import Sources, refusal
+from contend.learning.screening import Sources, rejection_reason
 from contend.models.playbook import (
     GENERAL,
     Bullet,
@@ -229,7 +229,7 @@ class _Merge:
         content = _tidy(item.content)
         text = f"{content}\n{_tidy(item.example)}\n{_search_text(item, content)}"
         lesson = f"{content} {_tidy(item.example)}"
-        reason = refusal(text, self._rules.sources, lesson=lesson) if content else "has no content"
+        reason = rejection_reason(text, self._rules.sources, lesson=lesson) if content else "has no content"
         if reason:
             self._skip(item.bullet_id, f"{item.operation} {reason}")
         return None if reason else content

@@ -112,7 +112,7 @@ BARS = (
 )
 
 
-def refusal(text: str, sources: Sources, *, lesson: str = "", by_person: bool = False) -> str | None:
+def rejection_reason(text: str, sources: Sources, *, lesson: str = "", by_person: bool = False) -> str | None:
     """Why a text may not enter a playbook; None if it may.
 
     `lesson` is the part whose length counts. What a person writes may hold code, name metrics and be of any length.

@@ -128,7 +128,7 @@ def whole_text(content: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def refusal(theme: str, content: str, language: Language = "en") -> str | None:
+def rejection_reason(theme: str, content: str, language: Language = "en") -> str | None:
     """Why code refuses a submission before any call; None if it may be judged."""
     if not clean(content).strip():
         return WORDS[language].feedback.submission_empty

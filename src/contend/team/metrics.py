@@ -27,7 +27,7 @@ from contend.registry import FunctionFailed, call_function
 from contend.research.ask import with_texts
 from contend.run_context import RunContext
 from contend.services import Services
-from contend.team.judge_view import names_something, refusal, uncovered_points
+from contend.team.judge_view import names_something, rejection_reason, uncovered_points
 from contend.team.judging import judge_by_model, judge_together, judged_by_criteria, reads_whole_reports
 from contend.team.state import MetricTask
 from contend.team.support import citation_support, citations_of, metric_names, support_of
@@ -145,7 +145,7 @@ async def measure(services: Services, task: MetricTask) -> list[MetricResult]:
     """
     submission, options = await services.require_submission(task["submission"]), (await services.run(task)).options
     configs = _configs(task, options)
-    reason = refusal(task["theme"], submission.content, options.language)
+    reason = rejection_reason(task["theme"], submission.content, options.language)
     if reason is not None:
         return [_result(each, 0.0, reason) for each in configs]
     if task["together"]:

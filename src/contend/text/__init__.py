@@ -17,6 +17,7 @@ from contend.text.characters import (
     detect_language,
     estimate_tokens,
     file_name,
+    fold,
     host_of,
     normalize,
     shared_content,
@@ -46,7 +47,7 @@ from contend.text.sentences import (
 __all__ = [
     "ADDRESS", "SENTENCE_STOPS", "WORDS", "Headings", "Words", "address_key", "addresses", "bare_text",
     "canonical_url", "clean", "compact_tables", "count_text", "detect_language", "estimate_tokens", "file_name",
-    "host_of", "is_pair", "normalize", "one_line", "shared_content", "shorten", "shown_address", "shown_score",
+    "fold", "host_of", "is_pair", "normalize", "one_line", "shared_content", "shorten", "shown_address", "shown_score",
     "split_blocks", "split_code", "split_sentences", "table_row", "terms", "without_anchor", "without_code",
     "without_item_mark", "without_marks", "without_sentences", "without_tail",
 ]  # fmt: skip

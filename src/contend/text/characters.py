@@ -56,6 +56,11 @@ def normalize(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFKC") -
     return unicodedata.normalize(form, few_marks)
 
 
+def fold(text: str) -> str:
+    """The text in small letters of one form, its words a space apart: what differs in nothing else is the same."""
+    return " ".join(normalize(text).casefold().split())
+
+
 @lru_cache(maxsize=1)
 def _mark_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """A mark, and too many of them. Made at first use: it looks at each character up to the last one that combines."""
