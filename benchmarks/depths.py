@@ -158,7 +158,7 @@ async def one_pass(corpus: Corpus, folder: Path) -> int:
         Passage(id=str(number), url=each.result.url, title=each.result.title, heading=each.heading, text=each.text)
         for number, each in enumerate(await source.whole(10**9))
     ]
-    values = ResearchHead(theme=theme, passages=SourceDocument.numbered(passages))
+    values = ResearchHead(theme=theme, passages=SourceDocument.of_passages(passages))
     head = services.library.show(values, language="en", mark=mark_of("x"))
     prompt = ReportPrompt(head=head, **length_values("standard"))
     asked = services.library.call(prompt, language="en", mark=mark_of("x"))

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from contend.models.research import Found
-from contend.research.evidence import Evidence, grown, offered
+from contend.models.research import FoundPassage
+from contend.research.evidence import Evidence, merge_evidence, select_evidence
 from contend.research.graph import HITS
 from contend.sources.local import LocalDocuments
 from contend.text import estimate_tokens
@@ -31,13 +31,13 @@ class Fact(NamedTuple):
     file: list[str]
     says: list[str]
 
-    def stands_in(self, hit: Found) -> bool:
+    def stands_in(self, hit: FoundPassage) -> bool:
         text = " ".join(hit.text.split())
         of_file = unquote(hit.result.url).endswith(tuple(f"/{name}" for name in self.file))
         return of_file and all(words in text for words in self.says)
 
 
-def evidence(query: str, place: int, hit: Found) -> Evidence:
+def evidence(query: str, place: int, hit: FoundPassage) -> Evidence:
     return {
         "id": f"{hit.result.url} {hit.text}",
         "url": hit.result.url,
@@ -50,22 +50,22 @@ def evidence(query: str, place: int, hit: Found) -> Evidence:
     }
 
 
-async def searched(source: LocalDocuments, queries: Iterable[str]) -> tuple[list[Evidence], dict[str, Found]]:
+async def searched(source: LocalDocuments, queries: Iterable[str]) -> tuple[list[Evidence], dict[str, FoundPassage]]:
     """The pool after all queries, and the hits by their ids."""
     pool: list[Evidence] = []
-    hits: dict[str, Found] = {}
+    hits: dict[str, FoundPassage] = {}
     for query in queries:
         for place, hit in enumerate(await source.search(query, limit=HITS), start=1):
             each = evidence(query, place, hit)
-            pool, hits[each["id"]] = grown(pool, [each]), hit
+            pool, hits[each["id"]] = merge_evidence(pool, [each]), hit
     return pool, hits
 
 
-def known(facts: Sequence[Fact], hits: Sequence[Found]) -> list[Fact]:
+def known(facts: Sequence[Fact], hits: Sequence[FoundPassage]) -> list[Fact]:
     return [fact for fact in facts if any(fact.stands_in(hit) for hit in hits)]
 
 
-def chosen(facts: Sequence[Fact], hits: Sequence[Found]) -> list[Fact]:
+def chosen(facts: Sequence[Fact], hits: Sequence[FoundPassage]) -> list[Fact]:
     """What the smallest passages that state a fact hold together, as far as they fit: a choice without a mistake."""
     left, facts_in = CHOSEN_TOKENS, []
     for hit in sorted(hits, key=lambda hit: estimate_tokens(hit.text) / (len(known(facts, [hit])) or 1e-9)):
@@ -89,16 +89,18 @@ async def main() -> None:
     pool, hits = await searched(source, [key["question"], *key["queries"]])
     print("offered    facts   passages")
     for size in SIZES:
-        shown = [hits[each["id"]] for each in offered(pool, pinned=[], tokens=size)]
+        shown = [hits[each["id"]] for each in select_evidence(pool, pinned_ids=[], tokens=size)]
         print(f"{size:7,}  {len(known(facts, shown)) / len(facts):6.1%}   {len(shown):8}", flush=True)
-    first = offered(pool, pinned=[], tokens=BEFORE_GAPS_TOKENS)
+    first = select_evidence(pool, pinned_ids=[], tokens=BEFORE_GAPS_TOKENS)
     pool, hits = await searched(source, [key["question"], *key["queries"], *key["gaps"]])
-    both = [hits[each["id"]] for each in offered(pool, pinned=[each["id"] for each in first], tokens=SIZES[-1])]
+    both = [
+        hits[each["id"]] for each in select_evidence(pool, pinned_ids=[each["id"] for each in first], tokens=SIZES[-1])
+    ]
     print(
         f"{SIZES[-1]:,} in all, the last {SIZES[-1] - BEFORE_GAPS_TOKENS:,} after searches for gaps: "
         f"{len(known(facts, both)) / len(facts):.1%}"
     )
-    again = [hits[each["id"]] for each in offered(pool, pinned=[], tokens=SIZES[-1])]
+    again = [hits[each["id"]] for each in select_evidence(pool, pinned_ids=[], tokens=SIZES[-1])]
     new = [hit for hit in again if hit not in shown]
     more = sum(estimate_tokens(hit.text) for hit in new)
     print(f"and {more:,} tokens that searches for gaps found: {len(known(facts, [*shown, *new])) / len(facts):.1%}")

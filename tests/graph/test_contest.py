@@ -13,7 +13,7 @@ from contend.checks import citation_numbers
 from contend.contest.graph import build_contest_graph
 from contend.errors import InputError, RunChanged, SourceError, UnknownThread
 from contend.models.events import RoundScored, WinnerPicked
-from contend.models.research import Found
+from contend.models.research import FoundPassage
 from contend.models.task import ExecutionRow
 from contend.stores.checkpoints import open_checkpointer
 from fakes.contests import Contest, write_workspace
@@ -145,7 +145,7 @@ class DownSource:
         self.checks += 1
         return None
 
-    async def search(self, query: str, *, limit: int) -> list[Found]:
+    async def search(self, query: str, *, limit: int) -> list[FoundPassage]:
         self.searches += 1
         raise SourceError(f"arXiv gave no answer to {query[:20]!r} ({limit} wanted)", transient=True)
 

@@ -28,7 +28,14 @@ from contend.models.playbook import (
     ReflectionResult,
 )
 from contend.models.task import CallUsage
-from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, Untrusted, UserPromptBuilder, mark_of
+from contend.prompts import (
+    PromptBuilderSettings,
+    PromptLibrary,
+    PromptValues,
+    UntrustedText,
+    UserPromptBuilder,
+    mark_of,
+)
 from contend.retrieval import default_embedder
 from contend.stores.documents import DocumentStore
 from contend.stores.playbooks import PlaybookStore
@@ -376,7 +383,7 @@ async def test_outside_text_reaches_the_models_between_delimiters(
         curate["insights"][0]["key_insight"],
         curate["bullets"][0]["content"],
     ]
-    assert all(isinstance(text, Untrusted) for text in outside)
+    assert all(isinstance(text, UntrustedText) for text in outside)
 
 
 async def test_what_is_copied_from_a_source_the_teams_read_stays_out(

@@ -13,7 +13,7 @@ from docx.oxml.ns import nsdecls
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.models.research import Found
+from contend.models.research import FoundPassage
 from contend.sources.local import LocalDocuments
 from contend.sources.passages import split_passages
 from contend.sources.readers import read_document
@@ -33,7 +33,7 @@ def csv(text: str, encoding: str = "utf-8") -> Document:
     return read_csv(text.encode(encoding), HERE)
 
 
-def names(results: list[Found]) -> list[str]:
+def names(results: list[FoundPassage]) -> list[str]:
     return [Path(unquote(urlsplit(each.result.url).path)).name for each in results]
 
 

@@ -26,7 +26,7 @@ from contend.report.build import build_report, published_lines
 from contend.report.plain import published_markdown, with_ranges
 from contend.report.reading import read_draft
 from contend.research.draft_forms import length_of, shown_draft, with_passages, without
-from contend.research.drafts import draft_of, faults_of, faults_of_revision, revised
+from contend.research.drafts import draft_of, faults_of, faults_of_revision, revise
 from contend.research.planted import PlantedFilter
 from contend.stores.documents import content_id, passage_id
 
@@ -99,7 +99,7 @@ def revision(**changed: object) -> RevisionReply:
 
 
 def test_a_draft_names_passages_by_id_and_used_lessons() -> None:
-    assert [(each.place, each.sentence.passages) for each in draft().placed()] == [
+    assert [(each.place, each.sentence.passages) for each in draft().placed_sentences()] == [
         ("summary 1", ["p1"]), ("finding 1", ["p2"]), ("1.1.1", ["p1", "p2"]), ("1.2.1", ["p1"]), ("1.2.2", ["p3"]),
         ("2.1.1", ["p3"]), ("limit 1", []),
     ]  # fmt: skip
@@ -135,7 +135,7 @@ def with_cells(**changed: object) -> Draft:
 
 
 def test_a_row_rests_on_what_its_cells_name_and_what_it_names_as_a_whole() -> None:
-    rows = [each.sentence for each in with_cells().placed() if each.place.startswith("1.1.")]
+    rows = [each.sentence for each in with_cells().placed_sentences() if each.place.startswith("1.1.")]
 
     assert [each.passages for each in rows] == [["p1", "p3", "p2"], ["p3", "p1"]]
     assert rows[0].text == "Bridge: West; Hertz: 0.2; Cost | £: 240"
@@ -236,9 +236,9 @@ def test_a_draft_has_as_many_words_as_its_markdown_whatever_it_has_and_however_i
 
 
 def test_what_a_rounds_revisions_declined_stays_with_the_draft_until_it_is_judged() -> None:
-    once = revised(draft(), revision(not_done=["1.1.1: no passage gives a year."]), PASSAGES, BULLETS)
+    once = revise(draft(), revision(not_done=["1.1.1: no passage gives a year."]), PASSAGES, BULLETS)
 
-    twice = revised(once, revision(not_done=["2.1.1: there is no room."]), PASSAGES, BULLETS)
+    twice = revise(once, revision(not_done=["2.1.1: there is no room."]), PASSAGES, BULLETS)
 
     assert twice.declined == ["1.1.1: no passage gives a year.", "2.1.1: there is no room."]
 
@@ -246,7 +246,7 @@ def test_what_a_rounds_revisions_declined_stays_with_the_draft_until_it_is_judge
 def test_a_revision_changes_what_it_names_and_nothing_else() -> None:
     section = {"heading": "Noise", "blocks": [{"type": "paragraph", "sentences": [statement_reply("Slats sing.", 2)]}]}
 
-    after = revised(
+    after = revise(
         draft(),
         revision(
             findings=[statement_reply("New.", 1)],
@@ -266,7 +266,7 @@ def test_a_revision_changes_what_it_names_and_nothing_else() -> None:
 def test_a_revision_that_takes_every_section_away_leaves_them() -> None:
     gone = [{"number": number, "section": None} for number in (1, 2)]
 
-    assert revised(draft(), revision(sections=gone), PASSAGES, BULLETS).sections == draft().sections
+    assert revise(draft(), revision(sections=gone), PASSAGES, BULLETS).sections == draft().sections
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,7 @@ def test_a_revision_writes_only_what_changes_and_keeps_the_rest_by_its_place() -
     text = {"type": "paragraph", "sentences": [statement_reply("Wind sheds vortices.", 2), keep("1.1.1")]}
     table = {**TABLE, "rows": [keep("1.2.2"), row("West", "0.3")]}
 
-    after = revised(draft(), revision(sections=revised_section(text, table)), PASSAGES, BULLETS)
+    after = revise(draft(), revision(sections=revised_section(text, table)), PASSAGES, BULLETS)
 
     (paragraph, bridges), before = after.sections[0].blocks, draft()
     assert isinstance(paragraph, Paragraph)
@@ -362,7 +362,7 @@ def test_what_cannot_be_kept_is_a_fault_and_then_leaves_the_section_as_it_was(
     reply = revision(sections=revised_section(block))
 
     assert faults_of_revision(reply, draft(), 3) == fault
-    assert revised(draft(), reply, PASSAGES, BULLETS).sections == draft().sections
+    assert revise(draft(), reply, PASSAGES, BULLETS).sections == draft().sections
 
 
 def test_a_row_that_no_longer_fits_takes_nothing_of_the_draft_with_it() -> None:
@@ -375,7 +375,7 @@ def test_a_row_that_no_longer_fits_takes_nothing_of_the_draft_with_it() -> None:
     takes_in = revised_section({"type": "list", "items": [keep("2.1.1")]}, wider)
 
     for changes in (revised_section(text, wider), [costs], [gone[0], costs], [*takes_in, gone[1]]):
-        assert revised(draft(), revision(sections=changes), PASSAGES, BULLETS).sections == draft().sections
+        assert revise(draft(), revision(sections=changes), PASSAGES, BULLETS).sections == draft().sections
 
 
 def test_a_table_needs_as_many_cells_as_columns() -> None:
@@ -655,14 +655,14 @@ def test_a_revision_that_keeps_every_statement_changes_nothing(made: Draft) -> N
     reply = revision(sections=[kept_whole(section, number) for number, section in enumerate(made.sections, start=1)])
 
     assert faults_of_revision(reply, made, 3) == ""
-    assert revised(made, reply, PASSAGES, BULLETS) == made
+    assert revise(made, reply, PASSAGES, BULLETS) == made
 
 
 @given(drafts, st.lists(st.tuples(st.booleans(), words, st.integers(0, 99)), min_size=1, max_size=12))
 def test_what_a_revision_writes_and_keeps_stands_in_its_order_word_for_word(
     made: Draft, wanted: list[tuple[bool, str, int]]
 ) -> None:
-    old = [(each.place, each.sentence) for each in made.placed() if not each.row]
+    old = [(each.place, each.sentence) for each in made.placed_sentences() if not each.row]
     sentences, expected = [], []
     for keeps, text, at in wanted:
         place, before = old[at % len(old)]
@@ -670,6 +670,6 @@ def test_what_a_revision_writes_and_keeps_stands_in_its_order_word_for_word(
         expected.append(before if keeps else CitedSentence(text=text, passages=["p2"]))
     block = {"type": "list", "items": sentences}
 
-    after = revised(made, revision(sections=revised_section(block)), PASSAGES, BULLETS)
+    after = revise(made, revision(sections=revised_section(block)), PASSAGES, BULLETS)
 
     assert after.sections == [Section(heading="Causes", blocks=[ItemList(items=expected)]), *made.sections[1:]]

@@ -12,10 +12,10 @@ from contend.research.evidence import (
     Evidence,
     EvidencePool,
     chosen_ids,
-    grown,
     grown_pool,
-    offered,
+    merge_evidence,
     room_for,
+    select_evidence,
 )
 from contend.research.state import ResearchState
 from contend.stores.documents import text_id
@@ -66,7 +66,7 @@ def test_each_query_has_its_best_three_before_what_many_queries_found() -> None:
     common = [passage(f"c{place}", wind=place + 3, hum=place + 3, cable=place + 3) for place in range(1, 9)]
     own = [passage(f"{query}{place}", **{query: place}) for query in ("wind", "hum", "cable") for place in (1, 2, 3)]
 
-    found = ids(offered([*common, *own], pinned=[], tokens=1_000))
+    found = ids(select_evidence([*common, *own], pinned_ids=[], tokens=1_000))
 
     assert set(found[:9]) == {f"{query}{place}" for query in ("wind", "hum", "cable") for place in (1, 2, 3)}
     assert len(found) == 10
@@ -78,7 +78,7 @@ def test_what_one_query_is_about_comes_before_what_many_name_in_passing() -> Non
     passing = passage("passing", q1=9, q2=9, q3=9, q4=9)
     others = [passage(f"{query}-{place}", **{query: place}) for query in ("q2", "q3", "q4") for place in range(1, 4)]
 
-    found = ids(offered([*seats, *others, passing, own], pinned=[], tokens=100_000))
+    found = ids(select_evidence([*seats, *others, passing, own], pinned_ids=[], tokens=100_000))
 
     assert found.index("own") < found.index("passing")
 
@@ -87,17 +87,17 @@ def test_a_crumb_takes_no_seat_and_a_query_that_found_nothing_else_keeps_it() ->
     pool = [passage("crumb", 10, wind=1), *(passage(f"w{place}", wind=place) for place in (2, 3, 4)),
             passage("alone", 10, hum=1)]  # fmt: skip
 
-    assert ids(offered(pool, pinned=[], tokens=310)) == ["w2", "alone", "w3", "w4"]
+    assert ids(select_evidence(pool, pinned_ids=[], tokens=310)) == ["w2", "alone", "w3", "w4"]
 
 
 def test_pinned_passages_stand_first_whatever_they_take() -> None:
     pool = [passage("a", wind=1), passage("cited", 5_000), passage("b", wind=2)]
 
-    assert ids(offered(pool, pinned=["cited", "gone"], tokens=100)) == ["cited"]
+    assert ids(select_evidence(pool, pinned_ids=["cited", "gone"], tokens=100)) == ["cited"]
 
 
 def test_a_passage_that_is_found_again_keeps_its_place_and_its_best_rank() -> None:
-    (one, two) = grown([passage("a", wind=4)], [passage("b", wind=1), passage("a", wind=2, hum=1)])
+    (one, two) = merge_evidence([passage("a", wind=4)], [passage("b", wind=1), passage("a", wind=2, hum=1)])
 
     assert (one["id"], one["queries"]) == ("a", {"wind": 2, "hum": 1})
     assert two["id"] == "b"
@@ -109,8 +109,8 @@ passages = st.builds(passage, names, st.integers(60, 500), wind=st.integers(1, 9
 
 @given(st.lists(passages, max_size=8), st.lists(passages, max_size=8))
 def test_evidence_only_grows(before: list[Evidence], new: list[Evidence]) -> None:
-    pool = grown([], before)
-    after = grown(pool, new)
+    pool = merge_evidence([], before)
+    after = merge_evidence(pool, new)
 
     assert set(ids(pool)) <= set(ids(after))
     assert ids(after)[: len(pool)] == ids(pool)
@@ -120,11 +120,11 @@ def test_evidence_only_grows(before: list[Evidence], new: list[Evidence]) -> Non
 
 @given(st.lists(passages, max_size=8), st.integers(0, 2_000))
 def test_a_querys_first_hit_is_offered_where_it_fits(found: list[Evidence], tokens: int) -> None:
-    pool = grown([], found)
+    pool = merge_evidence([], found)
     first = [min(pool, key=lambda each: (each["queries"][query], each["id"])) for query in ("wind", "hum") if pool]
     room = tokens + sum(each["tokens"] for each in first)
 
-    assert {each["id"] for each in first} <= set(ids(offered(pool, pinned=[], tokens=room)))
+    assert {each["id"] for each in first} <= set(ids(select_evidence(pool, pinned_ids=[], tokens=room)))
 
 
 def test_what_a_model_chose_is_taken_point_by_point_as_far_as_it_fits() -> None:

@@ -18,7 +18,7 @@ from contend.models.evaluation import JudgmentReply, MetricReply, PairwiseReply
 from contend.models.playbook import CurationReply, ReflectionReply
 from contend.models.record import Language
 from contend.models.replies import PlanReply, Reply, ReviewReply, draft_reply
-from contend.prompts import PromptLibrary, PromptValues, Untrusted
+from contend.prompts import PromptLibrary, PromptValues, UntrustedText
 from contend.prompts.judging import JudgePrompt, MetricPrompt
 from contend.prompts.research import PlanPrompt
 from fakes.replay import Answer, Replay
@@ -93,8 +93,8 @@ async def test_more_of_the_question_in_cited_sentences_scores_higher() -> None:
         percents = [
             (await ask(vendors, values.model_copy(update={"submission": submission}), MetricReply)).percent
             for submission in (
-                Untrusted("Cats sleep.", label="submission"),
-                Untrusted("\n".join(sentences), label="submission"),
+                UntrustedText("Cats sleep.", label="submission"),
+                UntrustedText("\n".join(sentences), label="submission"),
             )
         ]
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from contend.errors import InputError
-from contend.models.research import Found
+from contend.models.research import FoundPassage
 from contend.retrieval import default_embedder
 from contend.sources.local import LocalDocuments, list_files, validate_paths
 from contend.sources.local_index import LocalFile, TitleMentions, index_file
@@ -70,7 +70,7 @@ def write(folder: Path, name: str, content: str | bytes) -> Path:
     return path
 
 
-def file_names(results: list[Found]) -> list[str]:
+def file_names(results: list[FoundPassage]) -> list[str]:
     return [Path(unquote(urlsplit(each.result.url).path)).name for each in results]
 
 

@@ -29,7 +29,7 @@ def passage(text: str, *, file: str = "a.md", heading: str = "", speaks_to_ai: b
 
 
 def head(*passages: Passage) -> str:
-    values = ResearchHead(theme="Why?", passages=SourceDocument.numbered(passages))
+    values = ResearchHead(theme="Why?", passages=SourceDocument.of_passages(passages))
     return LIBRARY.show(values, language="en", mark="1a2b3c4d").partition("\n\n# Question")[0]
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contend.errors import InputError, SourceError
-from contend.models.research import Found, SearchResult
+from contend.models.research import FoundPassage, SearchResult
 from contend.sources.source import as_day, as_score
 from contend.sources.tavily import TavilySource
 from fakes.replay import Answer, HttpRequest, Replay, as_json, tavily_searches
@@ -54,7 +54,7 @@ async def failure(asked: TavilySource, query: str = "humming bridges") -> Source
     return excinfo.value
 
 
-async def one(server: Replay, **item: Any) -> Found:  # noqa: ANN401 - an answer's field may hold anything
+async def one(server: Replay, **item: Any) -> FoundPassage:  # noqa: ANN401 - an answer's field may hold anything
     server.answer = lambda _: results({**PAGE, **item})
     [result] = await source(server).search("humming bridges", limit=5)
     return result

@@ -107,7 +107,7 @@ def claims_of(draft: Draft, passages: Sequence[Passage]) -> list[DraftClaim]:
             ),
             tuple(texts[name] for name in dict.fromkeys(at.sentence.passages) if name in texts),
         )
-        for at in draft.placed()
+        for at in draft.placed_sentences()
     ]
 
 

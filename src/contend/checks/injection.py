@@ -232,7 +232,7 @@ def hidden_text(text: str) -> list[str]:
     return [f"(hidden text: {line})"] if line and worth_asking(line) else []
 
 
-class Planted:
+class PlantedText:
     """What sources that speak to AI systems want said.
 
     `texts` are (document, text); `speaking`: documents known to speak to AI systems, beside those in which code finds

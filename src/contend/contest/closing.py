@@ -152,7 +152,7 @@ class ClosingNodes:
         claims, orders = await claims_by_text(self.services, submission), planted_in(lines)
         support = next((each for each in metrics if each.name == "citation_support" and each.score is not None), None)
         statements = support.evidence if support else [text for text, claim in claims.items() if not claim.value]
-        line_of = {line.written: line.shown for line in reversed(lines) if line.shown in submission.content}
+        line_of = {line.statement: line.text for line in reversed(lines) if line.text in submission.content}
         doubtful = []
         for text in filter(line_of.get, statements):
             line, claim = line_of[text], claims.get(text)

@@ -19,7 +19,7 @@ from contend.models.evaluation import MetricResult, Submission
 from contend.models.events import ReportMerged
 from contend.models.options import Length, ResolvedOptions
 from contend.models.replies import MergeReply
-from contend.models.research import Found, Passage, SearchResult
+from contend.models.research import FoundPassage, Passage, SearchResult
 from contend.prompts.research import MergePrompt, ResearchHead, SourceDocument, TeamReport
 from contend.report import build_report
 from contend.research.ask import with_texts
@@ -27,7 +27,7 @@ from contend.research.draft_forms import length_of
 from contend.research.drafts import draft_of, faults_of
 from contend.research.evidence import MOST_OF_WHOLE
 from contend.research.full import draft_text, length_values
-from contend.research.planted import PlantedFilter, by_address, without_planted
+from contend.research.planted import PlantedFilter, by_address, without_planted_text
 from contend.services import Services
 from contend.stores.documents import passage_id
 from contend.team.judge_view import whole_passages
@@ -82,7 +82,7 @@ class EditingNodes:
         at_hand = await self._at_hand(state, options, submissions, tokens=limits.beside(size))
         passages = at_hand.passages
         head = ResearchHead(
-            theme=state["theme"], instructions=options.instructions, passages=SourceDocument.numbered(passages)
+            theme=state["theme"], instructions=options.instructions, passages=SourceDocument.of_passages(passages)
         )
         guard = PlantedFilter(passages, f"{state['theme']}\n{options.instructions}")
         answer = await run.model("writer").structured(
@@ -197,7 +197,7 @@ class EditingNodes:
         return _AtHand(passages, list({each.result.url: each.result for each in sections}.values()), speaking)
 
 
-def _signals_of(sections: Sequence[Found]) -> dict[str, list[str]]:
+def _signals_of(sections: Sequence[FoundPassage]) -> dict[str, list[str]]:
     """The signals of documents that speak to AI systems, by code: a model was asked of those that a team found."""
     texts = ((each.result.url, f"{each.result.title}\n\n{each.heading}\n\n{each.text}") for each in sections)
     return by_address((url, names) for url, text in texts if (names := certain_signals(text)))
@@ -250,7 +250,7 @@ def _submission(
     guard: PlantedFilter,
 ) -> Submission:
     best, passages = submissions[0], at_hand.passages
-    draft = without_planted(draft_of(reply, passages, [], reply.title or best.draft.title), guard)
+    draft = without_planted_text(draft_of(reply, passages, [], reply.title or best.draft.title), guard)
     cited_urls = {each.url for each in passages if each.id in draft.passages()}
     by_url = {result.url: result for each in submissions for result in each.results}
     results = [*by_url.values(), *(each for each in at_hand.own if each.url in cited_urls - by_url.keys())]

@@ -36,7 +36,7 @@ from contend.models.options import RunOptions
 from contend.models.research import ResearchReport
 from contend.models.task import OrchestratorTask
 from contend.preflight import Opening, open_question, opening_update, refuse
-from contend.research.state import EMPTIED
+from contend.research.state import EMPTY_LIST
 from contend.run_context import identity
 from contend.services import Services
 from contend.team.graph import build_team_graph
@@ -56,9 +56,9 @@ _EVENT_OPTIONS = {
 """The options that those who follow a run are told."""
 
 EMPTY: ContestUpdate = {
-    "run_options": None, "criteria": [], "criteria_failure": "", "outcomes": EMPTIED,
-    "near_ties": [], "comparisons": EMPTIED, "pairwise": {}, "winner": None, "submission": None, "editing": None,
-    "merged_scores": EMPTIED, "merged_comparisons": EMPTIED, "problem": "", "notes": [], "lessons": None,
+    "run_options": None, "criteria": [], "criteria_failure": "", "outcomes": EMPTY_LIST,
+    "near_ties": [], "comparisons": EMPTY_LIST, "pairwise": {}, "winner": None, "submission": None, "editing": None,
+    "merged_scores": EMPTY_LIST, "merged_comparisons": EMPTY_LIST, "problem": "", "notes": [], "lessons": None,
     "status": "running", "message": "", "report": None, "summary": None, "files": [],
 }  # fmt: skip
 """A second message on a thread is a new run: nothing of the run before stays."""

@@ -61,7 +61,7 @@ class SearchResult(Record):
         return day
 
 
-class Found(NamedTuple):
+class FoundPassage(NamedTuple):
     """What a source's search returns: the result, and the whole passage it was found by, with where it stands."""
 
     result: SearchResult
@@ -251,7 +251,7 @@ class Draft(Record):
     own_headings: bool = False
     opening_heading: str = ""
 
-    def placed(self) -> list[PlacedSentence]:
+    def placed_sentences(self) -> list[PlacedSentence]:
         """Every sentence, item and row in reading order, with its place."""
 
         def of_part(name: str, sentences: Sequence[CitedSentence]) -> list[PlacedSentence]:
@@ -272,15 +272,15 @@ class Draft(Record):
 
     def tables(self) -> dict[str, Table]:
         """Every table, by its place: section and block as `2.1`."""
-        return {at.place.rpartition(".")[0]: at.block for at in self.placed() if isinstance(at.block, Table)}
+        return {at.place.rpartition(".")[0]: at.block for at in self.placed_sentences() if isinstance(at.block, Table)}
 
     def rows(self) -> dict[str, TableRow]:
         """Every row of a table, by its place."""
-        return {each.place: each.row for each in self.placed() if each.row}
+        return {each.place: each.row for each in self.placed_sentences() if each.row}
 
     def sentences(self) -> list[CitedSentence]:
         """Every sentence, item and row in reading order."""
-        return [each.sentence for each in self.placed()]
+        return [each.sentence for each in self.placed_sentences()]
 
     def passages(self) -> list[str]:
         """The ids that it rests on, in its order."""

@@ -12,9 +12,9 @@ from contend.models.playbook import Bullet, Insight, PlaybookSection
 from contend.models.record import Language
 from contend.models.round import EvaluatorPromptContext, RankingStore, RoundPromptConfig, RoundPromptContext
 from contend.prompts.judging import CuratorPrompt, MetricPrompt, ReflectorPrompt, RoundReflectedOn, ShownBullet, nearest
-from contend.prompts.library import PromptBuilderSettings, PromptLibrary, PromptRow, Rendered, local_now
-from contend.prompts.rounds import BriefPrompt, Chosen, JudgmentPrompt, Past, RankingPart, fill, finished
-from contend.prompts.values import PromptValues, Untrusted, mark_of, samples_of, without_delimiters
+from contend.prompts.library import PromptBuilderSettings, PromptLibrary, PromptRow, RenderedPrompt, local_now
+from contend.prompts.rounds import BriefPrompt, JudgmentPrompt, Past, RankingPart, Selection, fill, finished_rounds
+from contend.prompts.values import PromptValues, UntrustedText, mark_of, samples_of, without_delimiters
 from contend.text import estimate_tokens
 
 __all__ = [
@@ -22,8 +22,8 @@ __all__ = [
     "PromptLibrary",
     "PromptRow",
     "PromptValues",
-    "Rendered",
-    "Untrusted",
+    "RenderedPrompt",
+    "UntrustedText",
     "UserPromptBuilder",
     "local_now",
     "mark_of",
@@ -56,7 +56,7 @@ class UserPromptBuilder:
         self._config = config or settings.round_prompt
         self._language = language
         self._mark = mark
-        self._drawn = secrets.token_hex(4)
+        self._random_mark = secrets.token_hex(4)
 
     def build_team_prompt(
         self,
@@ -73,14 +73,14 @@ class UserPromptBuilder:
         judges said of them. Query, instructions, `earlier` and the latest feedback are always whole; only the query
         counts against `estimated_prompt_tokens`.
         """
-        rounds = finished(context.round_history, before=context.round_number)
+        rounds = finished_rounds(context.round_history, before=context.round_number)
         past = Past(context, self._config, rounds, context.store or self._store, bullets, texts)
-        return self._filled(BriefPrompt, past, {"instructions": instructions, "earlier_report": earlier})
+        return self._fill(BriefPrompt, past, {"instructions": instructions, "earlier_report": earlier})
 
     def build_judgment_prompt(self, context: RoundPromptContext, *, instructions: str = "") -> str:
         """What the round judge sees of a team: all its finished rounds, the ranking, and what the reader asks for."""
-        past = Past(context, self._config, finished(context.round_history), context.store or self._store)
-        return self._filled(JudgmentPrompt, past, {"instructions": instructions})
+        past = Past(context, self._config, finished_rounds(context.round_history), context.store or self._store)
+        return self._fill(JudgmentPrompt, past, {"instructions": instructions})
 
     def build_evaluator_prompt(
         self,
@@ -129,19 +129,19 @@ class UserPromptBuilder:
         fitting = nearest(bullets, insights, tokens=room)
         return self._show(CuratorPrompt.of(dataset, insights, fitting, sections), mark)
 
-    def _filled(self, kind: type[JudgmentPrompt], past: Past, own: Mapping[str, str]) -> str:
+    def _fill(self, kind: type[JudgmentPrompt], past: Past, own: Mapping[str, str]) -> str:
         """The prompt with the worthiest pieces that fit its budgets; what is always shown may exceed them."""
         mark = self._mark_for(past.context.execution_id)
         position = "" if past.ranking is None else self._show(past.position(), mark)
         always = {**own, **past.always(), "team_position_message": position}
         feedback_tokens = estimate_tokens(past.latest_feedback)
-        allowed = self._config.estimated_prompt_tokens + estimate_tokens("".join(own.values())) + feedback_tokens
+        most_tokens = self._config.estimated_prompt_tokens + estimate_tokens("".join(own.values())) + feedback_tokens
         history_tokens = self._config.submission_history_tokens + feedback_tokens
 
         @cache
-        def shown(chosen: Chosen) -> tuple[str, int, int]:
+        def render(selection: Selection) -> tuple[str, int, int]:
             """The prompt, and the tokens of its history and of all of it."""
-            rounds, leaderboard = past.history(chosen), past.leaderboard(chosen)
+            rounds, leaderboard = past.history(selection), past.leaderboard(selection)
             values: dict[str, object] = {
                 "history": rounds.history,
                 "leaderboard": leaderboard,
@@ -149,18 +149,18 @@ class UserPromptBuilder:
                 "ranking_table": self._show(RankingPart(leaderboard=leaderboard), mark) if leaderboard else "",
             }
             if kind is BriefPrompt:
-                values["playbook_bullets"] = past.lessons(chosen)
+                values["playbook_bullets"] = past.lessons(selection)
             prompt = self._show(kind.model_validate(always | values), mark)
             return prompt, estimate_tokens(history), estimate_tokens(prompt)
 
-        def fits(chosen: Chosen) -> bool:
-            _, of_history, of_all = shown(chosen)
-            return of_history <= history_tokens and of_all <= allowed
+        def fits(selection: Selection) -> bool:
+            _, of_history, of_all = render(selection)
+            return of_history <= history_tokens and of_all <= most_tokens
 
-        return shown(fill(past.worth, fits))[0]
+        return render(fill(past.worth, fits))[0]
 
     def _show(self, values: PromptValues, mark: str) -> str:
         return self._library.show(values, language=self._language, mark=mark)
 
     def _mark_for(self, execution_id: str | None) -> str:
-        return self._mark or (mark_of(execution_id) if execution_id else self._drawn)
+        return self._mark or (mark_of(execution_id) if execution_id else self._random_mark)

@@ -20,7 +20,7 @@ from contend.prompts.values import (
     Sentence,
     SubmissionText,
     Text,
-    Untrusted,
+    UntrustedText,
     outside,
 )
 from contend.text import estimate_tokens, terms
@@ -139,7 +139,7 @@ class ShownBullet(PromptPart):
         known = bullet.section in known_sections
         return cls(
             id=bullet.id,
-            section=bullet.section if known else Untrusted(bullet.section, label="section"),
+            section=bullet.section if known else UntrustedText(bullet.section, label="section"),
             content=bullet.content,
             example=bullet.example or "",
             confidence=bullet.confidence,
@@ -215,14 +215,14 @@ class CuratorPrompt(_OfDataset, prompt="curator/curate", template="curator/defau
     def of(
         cls, dataset: str, insights: Sequence[Insight], bullets: Iterable[Bullet], sections: Sequence[PlaybookSection]
     ) -> Self:
-        known = {GENERAL, *(section.name for section in sections)}
+        section_names = {GENERAL, *(section.name for section in sections)}
         return cls(
             dataset=dataset,
             insights=[
                 ShownInsight(number=number, **each.model_dump()) for number, each in enumerate(insights, start=1)
             ],
             sections=[ShownSection(**section.model_dump()) for section in sections],
-            bullets=[ShownBullet.of(bullet, known) for bullet in bullets],
+            bullets=[ShownBullet.of(bullet, section_names) for bullet in bullets],
         )
 
 
@@ -270,17 +270,17 @@ def nearest(bullets: Sequence[Bullet], insights: Sequence[Insight], *, tokens: i
     costs = [estimate_tokens(bullet.content) + _LINE_TOKENS for bullet in bullets]
     if sum(costs) <= tokens:
         return list(bullets)
-    sought = [frozenset(terms(f"{insight.key_insight} {insight.correct_approach}")) for insight in insights]
-    fit = [_shared(sought, bullet) for bullet in bullets]
-    chosen: list[int] = []
+    insight_terms = [frozenset(terms(f"{insight.key_insight} {insight.correct_approach}")) for insight in insights]
+    fit = [_overlap(insight_terms, bullet) for bullet in bullets]
+    selection: list[int] = []
     for index in sorted(range(len(bullets)), key=lambda index: (-fit[index], index)):
         tokens -= costs[index]
         if tokens < 0:
             break
-        chosen.append(index)
-    return [bullets[index] for index in sorted(chosen)]
+        selection.append(index)
+    return [bullets[index] for index in sorted(selection)]
 
 
-def _shared(sought: Sequence[frozenset[str]], bullet: Bullet) -> float:
+def _overlap(insight_terms: Sequence[frozenset[str]], bullet: Bullet) -> float:
     own = frozenset(terms(f"{bullet.content} {bullet.searchable_text}"))
-    return max((len(own & wanted) / len(own | wanted) for wanted in sought if own | wanted), default=0.0)
+    return max((len(own & words) / len(own | words) for words in insight_terms if own | words), default=0.0)

@@ -22,7 +22,7 @@ from contend.errors import InputError, PromptError
 from contend.models.record import Language
 from contend.models.round import RoundPromptConfig
 from contend.prompts.templates import PromptTemplate
-from contend.prompts.values import PASSAGE_VARIABLES, SYSTEM_VARIABLES, PromptValues, Untrusted, samples_of, seal
+from contend.prompts.values import PASSAGE_VARIABLES, SYSTEM_VARIABLES, PromptValues, UntrustedText, delimit, samples_of
 from contend.settings.files import read_toml, resource
 from contend.text import WORDS
 
@@ -103,7 +103,7 @@ _BY_DATASET = ("reflector", "curator")
 _OPEN_FOLDERS = ("rubrics", "stance", *_BY_DATASET)
 
 
-class Rendered(NamedTuple):
+class RenderedPrompt(NamedTuple):
     """A call's two messages."""
 
     system: str
@@ -154,14 +154,14 @@ class PromptLibrary:
         Raises:
             PromptError: a file cannot be read.
         """
-        shipped = _shipped()
+        shipped_prompts = _shipped_prompts()
         own = {} if workspace is None else _read_folder(workspace / "prompts")
         self._folders = (
             {
-                name: source._replace(is_own=name not in shipped or shipped[name].text != source.text)
+                name: source._replace(is_own=name not in shipped_prompts or shipped_prompts[name].text != source.text)
                 for name, source in own.items()
             },
-            shipped,
+            shipped_prompts,
         )
         self._overrides = overrides
         self._clock = clock
@@ -176,14 +176,14 @@ class PromptLibrary:
             return PromptSource(f"setting {SETTINGS[name]}", text, is_own=True)
         agent, _, rest = name.partition("/")
         names = [name, f"{agent}/default"] if agent in _BY_DATASET and rest != "system" else [name]
-        for wanted in names:
+        for each in names:
             for folder in self._folders:
-                if source := folder.get(f"{wanted}.{language}") or folder.get(wanted):
+                if source := folder.get(f"{each}.{language}") or folder.get(each):
                     return source
         raise PromptError(f"Jinja2 template error: no prompt named {name!r}; write it to prompts/{name}{SUFFIX}")
 
     def render(self, name: str, values: Mapping[str, object], *, language: Language, mark: str) -> str:
-        """A prompt's text. `values` are plain data; each `Untrusted` inside arrives delimited.
+        """A prompt's text. `values` are plain data; each `UntrustedText` inside arrives delimited.
 
         `current_datetime` and `language_name` are there for every template.
 
@@ -191,13 +191,13 @@ class PromptLibrary:
             PromptError: no such prompt, or it does not render.
         """
         try:
-            sealed = {key: seal(value, mark) for key, value in values.items()}
+            delimited_values = {key: delimit(value, mark) for key, value in values.items()}
         except TypeError as error:
             raise PromptError(f"Jinja2 template error: {name}: {error}") from error
-        passages = sum(len(str(sealed.get(name, ""))) for name in PASSAGE_VARIABLES)
+        passages = sum(len(str(delimited_values.get(name, ""))) for name in PASSAGE_VARIABLES)
         source = self.find(name, language)
-        template = _compiled(source.text, source.place, language)
-        return template.render(self._common(language) | sealed, passage_characters=passages)
+        template = _compile(source.text, source.place, language)
+        return template.render(self._common(language) | delimited_values, passage_characters=passages)
 
     def show(self, values: PromptValues, *, language: Language, mark: str) -> str:
         """A prompt's text.
@@ -207,29 +207,31 @@ class PromptLibrary:
         """
         return self.render(values.template, values.variables(), language=language, mark=mark)
 
-    def call(self, prompt: PromptValues, *, language: Language, mark: str) -> Rendered:
+    def call(self, prompt: PromptValues, *, language: Language, mark: str) -> RenderedPrompt:
         """The messages of a model's call. The system message sees only variables that hold no outside text.
 
         Raises:
             PromptError: no such prompt, or it does not render.
         """
         values = prompt.variables()
-        trusted = {name: values[name] for name in SYSTEM_VARIABLES if name in values}
-        system = self.render(f"{prompt.prompt_name.partition('/')[0]}/system", trusted, language=language, mark=mark)
-        return Rendered(system, self._with_task(prompt, values, language=language, mark=mark))
+        system_values = {name: values[name] for name in SYSTEM_VARIABLES if name in values}
+        system = self.render(
+            f"{prompt.prompt_name.partition('/')[0]}/system", system_values, language=language, mark=mark
+        )
+        return RenderedPrompt(system, self._with_task(prompt, values, language=language, mark=mark))
 
     def _with_task(self, prompt: PromptValues, values: Mapping[str, object], *, language: Language, mark: str) -> str:
         """The prompt; what a template of the user's own does not show whole of `always_shown` stands at its end."""
         name = prompt.template
-        shown = self.render(name, values, language=language, mark=mark)
-        needed = {key: form for key, form in prompt.always_shown.items() if values.get(key)}
-        if not needed or not self.find(name, language).is_own:
-            return shown
-        ends = {key: f"{key}-{secrets.token_hex(8)}" for key in needed}
-        ended = {key: _ended(values[key], end) for key, end in ends.items()}
-        tried = self.render(name, {**values, **ended}, language=language, mark=mark)
-        missing = [form.format(seal(values[key], mark)) for key, form in needed.items() if ends[key] not in tried]
-        return "\n\n".join([shown, *missing])
+        text = self.render(name, values, language=language, mark=mark)
+        forms = {key: form for key, form in prompt.always_shown.items() if values.get(key)}
+        if not forms or not self.find(name, language).is_own:
+            return text
+        ends = {key: f"{key}-{secrets.token_hex(8)}" for key in forms}
+        with_ends = {key: _with_end(values[key], end) for key, end in ends.items()}
+        trial = self.render(name, {**values, **with_ends}, language=language, mark=mark)
+        missing = [form.format(delimit(values[key], mark)) for key, form in forms.items() if ends[key] not in trial]
+        return "\n\n".join([text, *missing])
 
     def check(self, language: Language) -> None:
         """Render every template of the user's own with sample values, full and sparse ones.
@@ -258,14 +260,14 @@ class PromptLibrary:
         Raises:
             PromptError: a workspace's file has a name that no prompt has.
         """
-        own, shipped = ({_plain(name) for name in folder} for folder in self._folders)
-        for name in sorted(own - shipped):
+        own, shipped_names = ({_plain(name) for name in folder} for folder in self._folders)
+        for name in sorted(own - shipped_names):
             if name.partition("/")[0] not in _OPEN_FOLDERS:
                 path = next(source.place for key, source in self._folders[0].items() if _plain(key) == name)
                 raise PromptError(
                     f"Jinja2 template error: {path}: no prompt has this name; see `contend config show --prompts`"
                 )
-        return sorted(own | shipped)
+        return sorted(own | shipped_names)
 
     def fingerprint(self, language: Language) -> str:
         """Eight hex digits over every text in effect: what a resume compares."""
@@ -279,10 +281,10 @@ class PromptLibrary:
         }
 
 
-def _ended(value: object, end: str) -> str:
+def _with_end(value: object, end: str) -> str:
     """The text with something at its end, untrusted if it was."""
     text = f"{value}{end}"
-    return Untrusted(text, label=value.label) if isinstance(value, Untrusted) else text
+    return UntrustedText(text, label=value.label) if isinstance(value, UntrustedText) else text
 
 
 def _plain(name: str) -> str:
@@ -290,12 +292,12 @@ def _plain(name: str) -> str:
 
 
 @lru_cache(maxsize=512)
-def _compiled(text: str, shown: str, language: Language) -> PromptTemplate:
-    return PromptTemplate(text, shown=shown, language=language)
+def _compile(text: str, label: str, language: Language) -> PromptTemplate:
+    return PromptTemplate(text, label=label, language=language)
 
 
 @lru_cache(maxsize=1)
-def _shipped() -> dict[str, PromptSource]:
+def _shipped_prompts() -> dict[str, PromptSource]:
     return _read_folder(resource("prompts"))
 
 

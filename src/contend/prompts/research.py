@@ -19,7 +19,7 @@ from contend.prompts.values import (
     SubmissionText,
     Text,
     Title,
-    Untrusted,
+    UntrustedText,
     outside,
 )
 from contend.text import clean, compact_tables, file_name
@@ -40,7 +40,7 @@ class ShownPassage(PromptPart):
         return cls(number=number, **passage.model_dump(include=cls.model_fields.keys() - {"number"}))
 
     @classmethod
-    def numbered(cls, passages: Iterable[Passage]) -> list[Self]:
+    def of_passages(cls, passages: Iterable[Passage]) -> list[Self]:
         """The passages by number from 1."""
         return [cls.of(passage, number) for number, passage in enumerate(passages, start=1)]
 
@@ -65,24 +65,24 @@ class SourceDocument(PromptPart):
 
     def variables(self) -> dict[str, object]:
         parts = [NumberedPart(each.number, each.heading, each.text) for each in self.passages]
-        return {"speaks_to_ai": self.speaks_to_ai, "text": Untrusted(self.title, label="passages", parts=parts)}
+        return {"speaks_to_ai": self.speaks_to_ai, "text": UntrustedText(self.title, label="passages", parts=parts)}
 
     @classmethod
     def of(cls, passages: Iterable[tuple[int, Passage]]) -> list[Self]:
         """Passages with their numbers; those next to each other of one document together."""
-        grouped = groupby(passages, key=lambda each: _document_of(each[1]))
+        groups = groupby(passages, key=lambda each: _document_of(each[1]))
         return [
-            cls(title=title, speaks_to_ai=speaks_to_ai, passages=[_numbered(*each) for each in together])
-            for (_, title, speaks_to_ai), together in grouped
+            cls(title=title, speaks_to_ai=speaks_to_ai, passages=[_numbered_passage(*each) for each in together])
+            for (_, title, speaks_to_ai), together in groups
         ]
 
     @classmethod
-    def numbered(cls, passages: Iterable[Passage]) -> list[Self]:
+    def of_passages(cls, passages: Iterable[Passage]) -> list[Self]:
         """The passages by number from 1."""
         return cls.of(enumerate(passages, start=1))
 
 
-def _numbered(number: int, passage: Passage) -> NumberedPassage:
+def _numbered_passage(number: int, passage: Passage) -> NumberedPassage:
     return NumberedPassage(number=number, heading=passage.heading, text=compact_tables(passage.text))
 
 
@@ -102,7 +102,7 @@ class NumberedLesson(PromptPart):
     content: LessonText
 
 
-class SearchMade(PromptPart):
+class EarlierSearch(PromptPart):
     """A query, and the titles that it brought."""
 
     query: Query
@@ -222,7 +222,7 @@ class ResearchPlanPrompt(_Plan, prompt="research/plan"):
     catalogue: Annotated[str, outside("catalogue")] = ""
     whole: bool = False
     more_documents: int = 0
-    searches: list[SearchMade] = []
+    searches: list[EarlierSearch] = []
     best_draft: DraftText = ""
     fixes: Annotated[str, outside("fixes")] = ""
     rejected: Feedback = ""
@@ -233,7 +233,7 @@ class ChoosePrompt(PromptValues, prompt="research/choose"):
 
     head: str
     budget: int
-    searches: list[SearchMade] = []
+    searches: list[EarlierSearch] = []
 
 
 class _Writing(PromptValues, WantedLength):

@@ -23,7 +23,7 @@ from contend.prompts.values import (
     Question,
     SubmissionText,
     TeamName,
-    Untrusted,
+    UntrustedText,
     outside,
 )
 from contend.text import clean
@@ -32,7 +32,7 @@ GAP = " […] "
 """Stands in a preview for what was left out."""
 TOP = 3
 """Places of the ranking that come before older rounds."""
-DETAILED = 2
+MOST_DETAILED_ROUNDS = 2
 """Rounds shown with text and feedback; others are a line each, so that prompts don't grow with the rounds."""
 
 Kind = Literal["round", "content", "feedback", "metrics", "trend", "row", "bullet"]
@@ -46,7 +46,7 @@ class Piece(NamedTuple):
     key: int = 0
 
 
-def finished(rounds: Sequence[RoundState], *, before: int | None = None) -> list[RoundState]:
+def finished_rounds(rounds: Sequence[RoundState], *, before: int | None = None) -> list[RoundState]:
     """A team's rounds in order, each once; with `before` only those with a smaller number."""
     by_number = {past.round_number: past for past in rounds if before is None or past.round_number < before}
     return [by_number[number] for number in sorted(by_number)]
@@ -67,10 +67,10 @@ def recent(rounds: Sequence[RoundState], limit: int) -> list[RoundState]:
 
 def preview(text: str, characters: int) -> str:
     """The text; where it is over 1.5 times `characters`, that many from its start and half as many from its end."""
-    cleaned = clean(text).strip()
-    if len(cleaned) <= characters * 1.5:
-        return cleaned
-    return cleaned[:characters] + GAP + cleaned[len(cleaned) - characters // 2 :]
+    plain = clean(text).strip()
+    if len(plain) <= characters * 1.5:
+        return plain
+    return plain[:characters] + GAP + plain[len(plain) - characters // 2 :]
 
 
 def fill(worth: Sequence[Piece], fits: Callable[[frozenset[Piece]], bool]) -> frozenset[Piece]:
@@ -81,7 +81,7 @@ def fill(worth: Sequence[Piece], fits: Callable[[frozenset[Piece]], bool]) -> fr
     return frozenset(worth[: bisect_left(counts, 1, key=lambda count: not fits(frozenset(worth[:count])))])
 
 
-Chosen = frozenset[Piece]
+Selection = frozenset[Piece]
 
 
 class ShownRound(PromptPart):
@@ -115,10 +115,10 @@ class ShownTrend(PromptPart):
     @classmethod
     def over(cls, rounds: Sequence[RoundState]) -> Self | None:
         """The change over all scored rounds; None with fewer than two."""
-        scored = [(past.round_number, past.evaluation_score) for past in rounds if past.evaluation_score is not None]
-        if len(scored) <= 1:
+        scores = [(past.round_number, past.evaluation_score) for past in rounds if past.evaluation_score is not None]
+        if len(scores) <= 1:
             return None
-        (first, before), (last, after) = scored[0], scored[-1]
+        (first, before), (last, after) = scores[0], scores[-1]
         return cls(first=first, last=last, change=after - before)
 
 
@@ -204,7 +204,7 @@ class Past:
     @cached_property
     def latest_feedback(self) -> str:
         """What judges said of the latest round: shown whole, whatever the budget."""
-        return clean(self._shown[-1].feedback).strip() if self._shown and self.texts else ""
+        return clean(self._recent[-1].feedback).strip() if self._recent and self.texts else ""
 
     @cached_property
     def worth(self) -> list[Piece]:
@@ -213,22 +213,22 @@ class Past:
         Top of the ranking, trend, latest and best round; then lessons; then older rounds, the other places and the
         metrics. With text and feedback are shown the latest round and the best, else the one before.
         """
-        numbers = [past.round_number for past in reversed(self._shown)]
-        best = _best_of(self._shown)
-        detailed = list(dict.fromkeys([*numbers[:1], *([best] if best else []), *numbers]))[:DETAILED]
-        first = [number for number in detailed if number in {numbers[0], best}]
+        numbers = [past.round_number for past in reversed(self._recent)]
+        best = _best_of(self._recent)
+        in_detail = list(dict.fromkeys([*numbers[:1], *([best] if best else []), *numbers]))[:MOST_DETAILED_ROUNDS]
+        first = [number for number in in_detail if number in {numbers[0], best}]
         older = [number for number in numbers if number not in first]
         rows = [Piece("row", index) for index in range(len(self._rows))]
         return [
             *rows[:TOP],
             *([Piece("trend")] if self.config.enable_trend_analysis else []),
-            *(Piece("content", number) for number in detailed[:1]),
+            *(Piece("content", number) for number in in_detail[:1]),
             *(Piece(kind, number) for number in first[1:] for kind in _ROUND),
             *(Piece("bullet", index) for index in range(len(self.bullets))),
             *(Piece("round", number) for number in older),
-            *(Piece(kind, number) for number in detailed if number in older for kind in _ROUND[1:]),
+            *(Piece(kind, number) for number in in_detail if number in older for kind in _ROUND[1:]),
             *rows[TOP:],
-            *(Piece("metrics", number) for number in detailed),
+            *(Piece("metrics", number) for number in in_detail),
         ]
 
     def always(self) -> dict[str, object]:
@@ -244,35 +244,35 @@ class Past:
         behind = None if first is None or score is None else max(0.0, round(first - score, 3))
         return PositionPart(current_team_rank=own.rank if own else None, teams=len(ranking), behind=behind)
 
-    def history(self, chosen: Chosen) -> HistoryPart:
+    def history(self, selection: Selection) -> HistoryPart:
         """The chosen rounds, oldest first; the latest is always among them."""
-        latest = self._shown[-1:]
-        listed = [past for past in self._shown if past in latest or Piece("round", past.round_number) in chosen]
+        latest = self._recent[-1:]
+        rounds = [past for past in self._recent if past in latest or Piece("round", past.round_number) in selection]
         return HistoryPart(
-            history=[self._item(past, chosen) for past in listed],
+            history=[self._item(past, selection) for past in rounds],
             best_round=_best_of(self.rounds),
-            trend=ShownTrend.over(self.rounds) if Piece("trend") in chosen else None,
+            trend=ShownTrend.over(self.rounds) if Piece("trend") in selection else None,
         )
 
-    def leaderboard(self, chosen: Chosen) -> list[ShownPlace]:
+    def leaderboard(self, selection: Selection) -> list[ShownPlace]:
         """The chosen places of the ranking."""
         fields = {"rank", "team_id", "team_name", "best_score"}
         return [
             ShownPlace(**entry.model_dump(include=fields), is_own=entry.team_id == self.context.team_id)
             for index, entry in enumerate(self._rows)
-            if Piece("row", index) in chosen
+            if Piece("row", index) in selection
         ]
 
-    def lessons(self, chosen: Chosen) -> list[ShownLesson]:
+    def lessons(self, selection: Selection) -> list[ShownLesson]:
         """The chosen bullets, numbered from 1 in the order they were given."""
         return [
             ShownLesson.model_validate({"number": number, **bullet})
             for number, bullet in enumerate(self.bullets, start=1)
-            if Piece("bullet", number - 1) in chosen
+            if Piece("bullet", number - 1) in selection
         ]
 
     @cached_property
-    def _shown(self) -> list[RoundState]:
+    def _recent(self) -> list[RoundState]:
         return recent(self.rounds, self.config.max_submission_history_items)
 
     @cached_property
@@ -283,32 +283,32 @@ class Past:
     def _own(self) -> LeaderboardEntry | None:
         return next((entry for entry in self.ranking or [] if entry.team_id == self.context.team_id), None)
 
-    def _item(self, past: RoundState, chosen: Chosen) -> ShownRound:
+    def _item(self, past: RoundState, selection: Selection) -> ShownRound:
         def shows(kind: Kind) -> bool:
-            return Piece(kind, past.round_number) in chosen
+            return Piece(kind, past.round_number) in selection
 
         text = clean(past.summary).strip() or preview(past.submission_content, self.config.submission_preview_chars)
-        shows_feedback = self.texts and (past is self._shown[-1] or shows("feedback"))
+        shows_feedback = self.texts and (past is self._recent[-1] or shows("feedback"))
         details = past.score_details if shows("metrics") else {}
         return ShownRound(
             round_number=past.round_number,
             content=text if self.texts and shows("content") else "",
             score=past.evaluation_score,
             feedback=clean(past.feedback).strip() if shows_feedback else "",
-            score_details=_marked(details),
+            score_details=_as_untrusted(details),
             metrics=_metrics(details),
         )
 
 
-def _marked(value: Any) -> Any:  # noqa: ANN401 - details are whatever judges gave
+def _as_untrusted(value: Any) -> Any:  # noqa: ANN401 - details are whatever judges gave
     """Plain data with each text in it marked."""
     match value:
         case str():
-            return Untrusted(value, label="detail")
+            return UntrustedText(value, label="detail")
         case Mapping():
-            return {key: _marked(item) for key, item in value.items()}
+            return {key: _as_untrusted(item) for key, item in value.items()}
         case list() | tuple():
-            return [_marked(item) for item in value]
+            return [_as_untrusted(item) for item in value]
         case _:
             return value
 

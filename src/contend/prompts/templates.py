@@ -14,7 +14,7 @@ from jinja2.utils import Namespace
 
 from contend.errors import PromptError
 from contend.models.record import Language
-from contend.prompts.values import Sealed
+from contend.prompts.values import DelimitedText
 from contend.text import shown_score
 
 MAX_CHARACTERS = 200_000
@@ -39,18 +39,18 @@ _steps: ContextVar[list[int]] = ContextVar("steps of the render")
 class PromptTemplate:
     """One compiled template. `shown` is how messages name it: a path or a setting."""
 
-    def __init__(self, text: str, *, shown: str, language: Language) -> None:
+    def __init__(self, text: str, *, label: str, language: Language) -> None:
         """Compile.
 
         Raises:
             PromptError: a syntax error.
         """
-        self._shown = shown
+        self._label = label
         environment = _sandbox(language)
         try:
-            code = environment.compile(text, name=shown, filename=shown)
+            code = environment.compile(text, name=label, filename=label)
         except TemplateSyntaxError as error:
-            raise _error(shown, error.lineno, str(error.message)) from error
+            raise _error(label, error.lineno, str(error.message)) from error
         self._template = Template.from_code(environment, code, environment.make_globals(None))
 
     def render(self, values: Mapping[str, object], *, passage_characters: int = 0) -> str:
@@ -61,13 +61,13 @@ class PromptTemplate:
         """
         before = _steps.set([0])
         try:
-            return self._joined(values, MAX_CHARACTERS + passage_characters).strip()
+            return self._join(values, MAX_CHARACTERS + passage_characters).strip()
         except _FAULTS as error:
-            raise _error(self._shown, self._line_of(error), str(error) or type(error).__name__) from error
+            raise _error(self._label, self._line_of(error), str(error) or type(error).__name__) from error
         finally:
             _steps.reset(before)
 
-    def _joined(self, values: Mapping[str, object], most: int) -> str:
+    def _join(self, values: Mapping[str, object], most: int) -> str:
         parts: list[str] = []
         length = 0
         for part in self._template.generate(values):
@@ -78,8 +78,8 @@ class PromptTemplate:
         return "".join(parts)
 
     def _line_of(self, error: BaseException) -> int | None:
-        walked = traceback.walk_tb(error.__traceback__)
-        lines = [line for frame, line in walked if frame.f_code.co_filename == self._shown]
+        frames = traceback.walk_tb(error.__traceback__)
+        lines = [line for frame, line in frames if frame.f_code.co_filename == self._label]
         return lines[-1] if lines else None
 
 
@@ -127,21 +127,21 @@ def _sandbox(language: Language) -> _Sandbox:
     def format_score(score: float | None) -> str:
         return shown_score(score, language)
 
-    sandbox.filters = {name: _bounded(each) for name, each in sandbox.filters.items()}
+    sandbox.filters = {name: _with_bounds(each) for name, each in sandbox.filters.items()}
     sandbox.filters |= {"format_score": format_score, "summarize": _summarize, "medal": _medal}
     return sandbox
 
 
-def _bounded(function: Callable[..., Any]) -> Callable[..., Any]:
+def _with_bounds(function: Callable[..., Any]) -> Callable[..., Any]:
     """A filter of Jinja2's that refuses widths and counts which would fill the memory."""
     before = 2 if hasattr(function, "jinja_pass_arg") else 1
 
     @wraps(function)
-    def bounded(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - any filter's
+    def checked_filter(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - any filter's
         _refuse_large(*arguments[before:], *options.values())
         return function(*arguments, **options)
 
-    return bounded
+    return checked_filter
 
 
 def _refuse_large(*numbers: object) -> None:
@@ -154,8 +154,8 @@ def _size(operand: Any) -> float:  # noqa: ANN401 - whatever a template multipli
 
 
 def _summarize(text: str, max_len: int = 200) -> str:
-    if isinstance(text, Sealed):
-        return text.summarized(max_len)
+    if isinstance(text, DelimitedText):
+        return text.summarize(max_len)
     return text if len(text) <= max_len else text[:max_len] + "..."
 
 
@@ -163,6 +163,6 @@ def _medal(rank: int | None) -> str:
     return "–" if rank is None else _MEDALS.get(rank, str(rank))
 
 
-def _error(shown: str, line: int | None, message: str) -> PromptError:
-    where = shown if line is None else f"{shown}, line {line}"
+def _error(label: str, line: int | None, message: str) -> PromptError:
+    where = label if line is None else f"{label}, line {line}"
     return PromptError(f"Jinja2 template error: {where}: {' '.join(message.split())}")

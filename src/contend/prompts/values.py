@@ -27,11 +27,11 @@ _LABEL = re.compile(r"[a-z]{1,20}")
 _OPEN, _CLOSE = "[<‹〈《⟨❬❮]", "[>›〉》⟩❭❯]"
 _DASH = r"[-_‐‑‒–—―−]"
 _GAP = r"\s{0,3}"
-_MARKED = rf"\w{{1,40}}{_GAP}{_DASH}{_GAP}[0-9a-f]{{6,}}{_GAP}{_CLOSE}?"
+_MARK_TAIL = rf"\w{{1,40}}{_GAP}{_DASH}{_GAP}[0-9a-f]{{6,}}{_GAP}{_CLOSE}?"
 _CHAT_TOKEN = r"<\|[\w▁.-]{1,40}\|>"  # noqa: S105 - a local server may read these as turns of the chat
 # One pattern for all labels and marks: to compile one for each would take a tenth of a short run.
 _TAG = re.compile(
-    rf"{_OPEN}{_GAP}/?{_GAP}(?:{_MARKED}|(?P<name>\w{{1,40}}){_GAP}{_CLOSE})|{_CHAT_TOKEN}", re.IGNORECASE
+    rf"{_OPEN}{_GAP}/?{_GAP}(?:{_MARK_TAIL}|(?P<name>\w{{1,40}}){_GAP}{_CLOSE})|{_CHAT_TOKEN}", re.IGNORECASE
 )
 _INSTEAD = "(tag)"
 
@@ -44,7 +44,7 @@ class NumberedPart(NamedTuple):
     text: str
 
 
-class Untrusted(str):
+class UntrustedText(str):
     """Text that somebody else wrote: a query, a page, a submission, a lesson, a name.
 
     `label` (1 to 20 of a-z) becomes the delimiter's name and tells the model what the text is. `parts` follow the text
@@ -59,12 +59,12 @@ class Untrusted(str):
     def __new__(cls, text: str, *, label: str = "text", parts: Iterable[NumberedPart] = ()) -> Self:
         if not _LABEL.fullmatch(label):
             raise ValueError(f"label must be 1 to 20 letters a-z, not {label!r}")
-        untrusted = super().__new__(cls, text)
-        untrusted.label, untrusted.parts = label, tuple(parts)
-        return untrusted
+        new = super().__new__(cls, text)
+        new.label, new.parts = label, tuple(parts)
+        return new
 
 
-class Sealed(str):
+class DelimitedText(str):
     """Untrusted text as templates meet it: cleaned and delimited. A slice of it is delimited again."""
 
     __slots__ = ("_inner", "_label", "_mark")
@@ -75,16 +75,18 @@ class Sealed(str):
 
     def __new__(cls, inner: str, label: str = "text", mark: str = "") -> Self:
         gap = "\n" if "\n" in inner else ""
-        sealed = super().__new__(cls, f"<{label}-{mark}>{gap}{inner}{gap}</{label}-{mark}>")
-        sealed._inner, sealed._label, sealed._mark = inner, label, mark
-        return sealed
+        new = super().__new__(cls, f"<{label}-{mark}>{gap}{inner}{gap}</{label}-{mark}>")
+        new._inner, new._label, new._mark = inner, label, mark
+        return new
 
-    def __getitem__(self, key: SupportsIndex | slice) -> "Sealed":
-        return Sealed(self._inner[key], self._label, self._mark)
+    def __getitem__(self, key: SupportsIndex | slice) -> "DelimitedText":
+        return DelimitedText(self._inner[key], self._label, self._mark)
 
-    def summarized(self, max_len: int) -> "Sealed":
+    def summarize(self, max_len: int) -> "DelimitedText":
         """The first `max_len` characters and `...`; the same text when it is not longer."""
-        return self if len(self._inner) <= max_len else Sealed(self._inner[:max_len] + "...", self._label, self._mark)
+        if len(self._inner) <= max_len:
+            return self
+        return DelimitedText(f"{self._inner[:max_len]}...", self._label, self._mark)
 
 
 def mark_of(execution_id: str) -> str:
@@ -95,37 +97,37 @@ def mark_of(execution_id: str) -> str:
     return sha256(f"contend delimiter {execution_id}".encode()).hexdigest()[:8]
 
 
-def seal(value: object, mark: str) -> object:
-    """Plain data with every `Untrusted` inside, nested too, cleaned and delimited. Blank ones become `""`.
+def delimit(value: object, mark: str) -> object:
+    """Plain data with every `UntrustedText` inside, nested too, cleaned and delimited. Blank ones become `""`.
 
     Raises:
         TypeError: something is not plain (str, int, float, bool, None, list, tuple, dict).
     """
     match value:
-        case Untrusted():
-            return _sealed(value, mark)
+        case UntrustedText():
+            return _delimit_text(value, mark)
         case str() | bool() | int() | float() | None:
             return value
         case Mapping():
-            return {str(key): seal(item, mark) for key, item in value.items()}
+            return {str(key): delimit(item, mark) for key, item in value.items()}
         case list() | tuple():
-            return [seal(item, mark) for item in value]
+            return [delimit(item, mark) for item in value]
         case _:
             raise TypeError(f"{type(value).__name__} is not plain data")
 
 
-def _sealed(value: Untrusted, mark: str) -> str:
+def _delimit_text(value: UntrustedText, mark: str) -> str:
     parts = [
-        f"<P{each.number}-{mark}> {clean(_shown(each.heading, value.label, mark), single_line=True)}".rstrip()
-        + f"\n{_shown(each.text, value.label, mark)}"
+        f"<P{each.number}-{mark}> {clean(_neutral_text(each.heading, value.label, mark), single_line=True)}".rstrip()
+        + f"\n{_neutral_text(each.text, value.label, mark)}"
         for each in value.parts
     ]
-    inner = "\n\n".join(filter(None, [_shown(str(value), value.label, mark), *parts]))
-    return Sealed(inner, value.label, mark) if inner else ""
+    inner = "\n\n".join(filter(None, [_neutral_text(str(value), value.label, mark), *parts]))
+    return DelimitedText(inner, value.label, mark) if inner else ""
 
 
 @lru_cache(maxsize=1024)
-def _shown(text: str, label: str, mark: str) -> str:
+def _neutral_text(text: str, label: str, mark: str) -> str:
     """Kept, because all metrics of a submission and both who write and who review show the same texts."""
     return neutral(clean(text), label=label, mark=mark).strip()
 
@@ -135,11 +137,11 @@ def neutral(text: str, *, label: str, mark: str) -> str:
 
     Full-width and other folded letters are unfolded only where they would spell one.
     """
-    folded = normalize(text)
-    without = _TAG.sub(partial(_instead, label), folded)
+    plain = normalize(text)
+    without = _TAG.sub(partial(_instead, label), plain)
     if mark and mark.lower() in without.lower():
         without = re.sub(re.escape(mark), _INSTEAD, without, flags=re.IGNORECASE)
-    return text if without == folded else clean(without)
+    return text if without == plain else clean(without)
 
 
 def _instead(label: str, tag: re.Match[str]) -> str:
@@ -155,7 +157,7 @@ def without_delimiters(text: str, mark: str) -> str:
 
 def outside(label: str) -> AfterValidator:
     """Marks a field as text that somebody else wrote: it reaches templates between delimiters of this name."""
-    return AfterValidator(partial(Untrusted, label=label))
+    return AfterValidator(partial(UntrustedText, label=label))
 
 
 Text = Annotated[str, outside("text")]
@@ -217,8 +219,8 @@ class PromptPart(BaseModel):
     def sample(cls, *, full: bool = True) -> Self:
         """Made-up values: each field, or with `full` false only those without a default, as in a first round."""
         hints = get_type_hints(cls, include_extras=True)
-        wanted = [name for name, field in cls.model_fields.items() if full or field.is_required()]
-        return cls.model_validate({name: _sample(hints[name], name, full=full) for name in wanted})
+        names = [name for name, field in cls.model_fields.items() if full or field.is_required()]
+        return cls.model_validate({name: _sample(hints[name], name, full=full) for name in names})
 
 
 class PromptValues(PromptPart):
@@ -272,7 +274,9 @@ def _plain(value: object) -> object:
 def _sample(annotation: Any, name: str, *, full: bool) -> object:  # noqa: ANN401, PLR0911 - any field's type, a line for each
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        marks = [cast("partial[Untrusted]", each.func) for each in arguments[1:] if isinstance(each, AfterValidator)]
+        marks = [
+            cast("partial[UntrustedText]", each.func) for each in arguments[1:] if isinstance(each, AfterValidator)
+        ]
         return _SHORT.get(marks[0].keywords["label"], _LONG) if marks else _SHORT.get(name, name)
     if origin in {Union, UnionType}:
         return _sample(arguments[0], name, full=full) if full or NoneType not in arguments else None

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from contend.checks.injection import Planted
+from contend.checks.injection import PlantedText
 from contend.text import detect_language, is_pair, split_blocks, split_sentences, without_item_mark
 
 Kind = Literal["prose", "item", "pair", "row", "code"]
@@ -47,7 +47,7 @@ class Unit:
 
 def units_of(sources: Sequence[SourceText]) -> list[Unit]:
     """All that can be quoted, in reading order; orders to whoever reads a document are not, nor shown as its title."""
-    planted = Planted((source.url, f"{source.title}\n\n{source.heading}\n\n{source.text}") for source in sources)
+    planted = PlantedText((source.url, f"{source.title}\n\n{source.heading}\n\n{source.text}") for source in sources)
 
     def with_harmless_head(source: SourceText) -> SourceText:
         title, heading = ("" if planted.in_sentence(each) else each for each in (source.title, source.heading))
@@ -57,7 +57,7 @@ def units_of(sources: Sequence[SourceText]) -> list[Unit]:
     return [each for unit in units for each in _without_orders(unit, planted)]
 
 
-def _without_orders(unit: Unit, planted: Planted) -> list[Unit]:
+def _without_orders(unit: Unit, planted: PlantedText) -> list[Unit]:
     """The unit; of prose with orders in it, its other sentences; nothing of another kind with orders in it."""
     sentences = split_sentences(unit.text)
     ordered = any(map(planted.in_sentence, [unit.text, *sentences, *split_sentences(unit.lead)]))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from contend.checks.injection import Planted
+from contend.checks.injection import PlantedText
 from contend.errors import DraftError
 from contend.models.record import Language, utc_now
 from contend.models.research import (
@@ -41,8 +41,8 @@ class PublishedLine(NamedTuple):
     In a table's row a number may come more than once, each time with the passages of its cell.
     """
 
-    written: str
-    shown: str
+    statement: str
+    text: str
     marks: list[PublishedMark]
 
 
@@ -53,8 +53,8 @@ class _Citations:
         self.sources = _by_url(results, passages)
         self.numbers: dict[str, int] = {}
         self._passages = {passage.id: passage for passage in passages}
-        cited = {*draft.passages()}
-        texts = (f"{passage.title}\n{passage.text}" for passage in passages if passage.id in cited)
+        cited_ids = {*draft.passages()}
+        texts = (f"{passage.title}\n{passage.text}" for passage in passages if passage.id in cited_ids)
         self._addresses = {address for text in texts for address in addresses(text)} | self.sources.keys()
 
     def numbers_of(self, ids: Sequence[str]) -> list[int]:
@@ -67,7 +67,7 @@ class _Citations:
     def marks(self, ids: Sequence[str]) -> str:
         return "".join(f"[{number}]" for number in self.numbers_of(ids))
 
-    def published(self, ids: Sequence[str]) -> list[PublishedMark]:
+    def published_marks(self, ids: Sequence[str]) -> list[PublishedMark]:
         """The same marks, each with the passages behind it."""
         passages = self._passages_of(ids)
         return [
@@ -78,10 +78,10 @@ class _Citations:
     def sentence(self, sentence: CitedSentence) -> str:
         """With its marks; "" for one that says nothing."""
         text = plain_sentence(sentence.text, self._addresses)
-        return _marked(text, self.marks(sentence.passages)) if text else ""
+        return _with_marks(text, self.marks(sentence.passages)) if text else ""
 
     def sentences(self, sentences: Iterable[CitedSentence]) -> list[str]:
-        return [shown for each in sentences if (shown := self.sentence(each))]
+        return [text for each in sentences if (text := self.sentence(each))]
 
     def cell(self, text: str) -> str:
         """A pipe in a cell would end it."""
@@ -113,7 +113,7 @@ def _body(sections: Sequence[Section], citations: _Citations, language: Language
 def _block(block: Block, citations: _Citations, language: Language) -> str:
     match block:
         case Paragraph():
-            return _joined(citations.sentences(block.sentences), language)
+            return _join(citations.sentences(block.sentences), language)
         case ItemList():
             return "\n".join(f"- {item}" for item in citations.sentences(block.items))
         case Table():
@@ -121,12 +121,12 @@ def _block(block: Block, citations: _Citations, language: Language) -> str:
             return "\n".join([*head, *(citations.row(block, row) for row in block.rows)])
 
 
-def _joined(sentences: Sequence[str], language: Language) -> str:
+def _join(sentences: Sequence[str], language: Language) -> str:
     """Sentences as running text: a space between them, none after a Japanese full stop in a Japanese report."""
     text = ""
     for sentence in sentences:
-        closed = not text or (language == "ja" and text[-1] in "。！？」』）")
-        text += sentence if closed else f" {sentence}"
+        needs_no_space = not text or (language == "ja" and text[-1] in "。！？」』）")
+        text += sentence if needs_no_space else f" {sentence}"
     return text
 
 
@@ -148,17 +148,17 @@ def build_report(
         DraftError: the findings say nothing.
     """
     citations = _Citations(draft, passages, results)
-    summary = _joined(citations.sentences(draft.summary), language)
+    summary = _join(citations.sentences(draft.summary), language)
     findings = citations.sentences(draft.findings)
     if not findings:
         raise DraftError("the draft's findings say nothing: add documents or sources, or try another model")
     body = _body(draft.sections, citations, language)
-    limits = _joined(citations.sentences(draft.limits), language)
+    limits = _join(citations.sentences(draft.limits), language)
     return ResearchReport(
         theme=title_of(draft.title or theme),
-        executive_summary=summary or _joined(findings, language),
+        executive_summary=summary or _join(findings, language),
         key_findings=findings,
-        detailed_analysis=body or _joined(findings, language),
+        detailed_analysis=body or _join(findings, language),
         constraints_and_challenges=limits,
         sources=[citations.sources[url] for url in dict.fromkeys([*citations.numbers, *citations.sources])],
         sources_by_name=draft.sources_by_name,
@@ -172,17 +172,17 @@ def published_lines(draft: Draft, passages: Sequence[Passage], results: Sequence
     """The lines of the draft's report in its order; of a table each row, as it stands there: `| a[1] | b |`."""
     citations = _Citations(draft, passages, results)
     lines = []
-    for _, sentence, _, table, row in draft.placed():
+    for _, sentence, _, table, row in draft.placed_sentences():
         if isinstance(table, Table) and row:
             # Marks of the column names stand before those of the first row.
             ids = [table.common_passages()] if row is table.rows[0] else []
             citations.marks(table.common_passages())
-            shown, ids = citations.row(table, row), [*ids, *table.printed_passages(row)]
+            text, ids = citations.row(table, row), [*ids, *table.printed_passages(row)]
         else:
-            shown, ids = citations.sentence(sentence), [sentence.passages]
-        if shown:
-            marks = [mark for of_cell in ids for mark in citations.published(of_cell)]
-            lines.append(PublishedLine(sentence.text, shown, marks))
+            text, ids = citations.sentence(sentence), [sentence.passages]
+        if text:
+            marks = [mark for of_cell in ids for mark in citations.published_marks(of_cell)]
+            lines.append(PublishedLine(sentence.text, text, marks))
     return lines
 
 
@@ -219,24 +219,26 @@ def state_to_report(
 def _by_url(results: Sequence[SearchResult], passages: Sequence[Passage]) -> dict[str, SearchResult]:
     """The sources as readers may see them: orders to whoever reads a page stand neither in title nor in summary."""
     texts = [(result.url, text) for result in results for text in (result.title, result.summary)]
-    read = [(passage.url, passage.text) for passage in passages]
-    planted = Planted([*texts, *read], speaking={passage.url for passage in passages if passage.speaks_to_ai})
+    passage_texts = [(passage.url, passage.text) for passage in passages]
+    planted = PlantedText(
+        [*texts, *passage_texts], speaking={passage.url for passage in passages if passage.speaks_to_ai}
+    )
     sources: dict[str, SearchResult] = {}
     for result in results:
-        said = plain_title(result.title)
-        title = said if said and not planted.in_sentence(said) else result.url[:500]
-        shown = {"title": title, "summary": without_sentences(result.summary, planted.in_sentence) or title}
-        sources.setdefault(result.url, result.model_copy(update=shown))
+        own_title = plain_title(result.title)
+        title = own_title if own_title and not planted.in_sentence(own_title) else result.url[:500]
+        fields = {"title": title, "summary": without_sentences(result.summary, planted.in_sentence) or title}
+        sources.setdefault(result.url, result.model_copy(update=fields))
     return sources
 
 
 _LETTER_STOPS = re.compile(r"(?:\b[^\W\d_]\.){2}\Z")
-_CLOSED = re.compile(r"[.!?。！？…][\"'”’»)\]」』）*_]+\Z")
+_STOP_IN_QUOTES = re.compile(r"[.!?。！？…][\"'”’»)\]」』）*_]+\Z")
 
 
-def _marked(text: str, marks: str) -> str:
+def _with_marks(text: str, marks: str) -> str:
     """The sentence with its marks before its full stop: `Bridges hum[1][2].`, `橋は鳴る[1]。`."""
-    if _CLOSED.search(text):
+    if _STOP_IN_QUOTES.search(text):
         return text + marks
     sentence = text.rstrip(SENTENCE_STOPS)
     if sentence != text and not _LETTER_STOPS.search(text):

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 from pydantic import Field
 
 from contend.checks import citation_numbers
-from contend.checks.injection import Planted
+from contend.checks.injection import PlantedText
 from contend.models.record import Language, Record, ReloadedRecord, UtcDatetime
 from contend.models.research import Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
@@ -70,8 +70,8 @@ class ReportEvidence(Record):
         """`doubts`: why sentences are marked, by what is shown of them."""
         numbers = citation_numbers(report)
         behind = PassagesBehind(lines, numbers=numbers)
-        said = ((with_ranges(line.shown.strip("| ")), line) for line in lines)
-        sentences = [(sentence, doubts.get(line.shown, "")) for sentence, line in said for _ in line.marks]
+        texts = ((with_ranges(line.text.strip("| ")), line) for line in lines)
+        sentences = [(sentence, doubts.get(line.text, "")) for sentence, line in texts for _ in line.marks]
         in_turn = sentences if len(sentences) == len(numbers) else [("", "")] * len(numbers)
         return cls(
             language=language,
@@ -112,24 +112,24 @@ class PassagesBehind:
         return self._in_turn[place] if place < len(self._in_turn) else self.of_source.get(number, [])
 
 
-def planted_in(lines: Sequence[PublishedLine]) -> Planted:
+def planted_in(lines: Sequence[PublishedLine]) -> PlantedText:
     """What orders in the passages behind a report's lines want said."""
     every = [passage for line in lines for mark in line.marks for passage in mark.passages]
     texts = ((passage.url, f"{passage.heading}\n\n{passage.text}") for passage in every)
-    return Planted(texts, speaking={passage.url for passage in every if passage.speaks_to_ai})
+    return PlantedText(texts, speaking={passage.url for passage in every if passage.speaks_to_ai})
 
 
 def _readable(lines: Sequence[PublishedLine]) -> list[PublishedLine]:
     """The lines with passages as readers may see them: orders to whoever reads a page stand in none."""
     planted = planted_in(lines)
 
-    def shown(passage: Passage) -> Passage:
+    def readable(passage: Passage) -> Passage:
         heading = "" if planted.in_sentence(passage.heading) else passage.heading
         text = without_sentences(passage.text, planted.in_sentence)
         return passage.model_copy(update={"heading": heading, "text": text})
 
     return [
-        line._replace(marks=[mark._replace(passages=[*map(shown, mark.passages)]) for mark in line.marks])
+        line._replace(marks=[mark._replace(passages=[*map(readable, mark.passages)]) for mark in line.marks])
         for line in lines
     ]
 
@@ -158,11 +158,11 @@ def to_bibtex(report: ResearchReport) -> str:
 
 def _entry(source: SearchResult) -> str:
     fields = {
-        "title": f"{{{_escaped(source.title)}}}",
+        "title": f"{{{_escape(source.title)}}}",
         "author": " and ".join(_author(name) for name in source.authors or []),
         "year": (source.published_date or "")[:4],
         "date": source.published_date or "",
-        "howpublished": _escaped(source.source),
+        "howpublished": _escape(source.source),
         "url": clean(source.url, single_line=True).translate(_URL_ESCAPES),
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
@@ -179,9 +179,9 @@ def _key(source: SearchResult) -> str:
 
 def _author(name: str) -> str:
     """A name; braces keep one that holds BibTeX's own separators whole."""
-    escaped = _escaped(name)
-    return f"{{{escaped}}}" if re.search(r"\band\b|,", name) else escaped
+    author = _escape(name)
+    return f"{{{author}}}" if re.search(r"\band\b|,", name) else author
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return clean(text, single_line=True).translate(_ESCAPES)

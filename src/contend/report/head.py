@@ -75,18 +75,18 @@ def shown_outcome(head: ReportHead, language: Language) -> tuple[str, str] | Non
     return words.winner, f"{plain_title(head.winner)} ({shown_score(head.best_score, language)})"
 
 
-def shown_recorded(head: ReportHead, language: Language) -> str | None:
+def replies_line(head: ReportHead, language: Language) -> str | None:
     """Since when and by which model the replies are that were played; None where a model was asked."""
-    words, recorded = WORDS[language], head.recorded
-    if recorded is None:
+    words, replies = WORDS[language], head.recorded
+    if replies is None:
         return None
-    told = words.recorded_replies.format(
-        date=recorded.recorded_on,
-        model=recorded.model,
-        calls=count_text(recorded.calls, "model_calls", language),
-        tokens=recorded.tokens,
+    text = words.recorded_replies.format(
+        date=replies.recorded_on,
+        model=replies.model,
+        calls=count_text(replies.calls, "model_calls", language),
+        tokens=replies.tokens,
     )
-    return f"{words.replies}{words.colon}{told}"
+    return f"{words.replies}{words.colon}{text}"
 
 
 def _facts(head: ReportHead, language: Language) -> Iterator[str]:
@@ -100,11 +100,11 @@ def _facts(head: ReportHead, language: Language) -> Iterator[str]:
         yield f"{outcome[0]}{words.colon}{outcome[1]}"
     yield fact(words.active_time, _duration(head.seconds))
     if head.models and not head.recorded:
-        named = {*head.models.values()}
+        names = {*head.models.values()}
         each = ", ".join(f"{role} {name}" for role, name in head.models.items())
-        yield fact(words.models, named.pop() if len(named) == 1 else each)
-    if recorded := shown_recorded(head, language):
-        yield plain_title(recorded)
+        yield fact(words.models, names.pop() if len(names) == 1 else each)
+    if line := replies_line(head, language):
+        yield plain_title(line)
     else:
         yield fact(words.usage, _usage(head.usage, language))
     lists = (
@@ -135,9 +135,9 @@ def _table(leaderboard: list[LeaderboardEntry], language: Language) -> Iterator[
 
 def _usage(usage: RunUsage, language: Language) -> str:
     words, calls = WORDS[language], count_text(usage.requests, "model_calls", language)
-    used = words.calls_and_tokens.format(calls=calls, input=usage.input_tokens, output=usage.output_tokens)
+    counts = words.calls_and_tokens.format(calls=calls, input=usage.input_tokens, output=usage.output_tokens)
     cost = words.cost_unknown if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    return f"{used} ({cost})"
+    return f"{counts} ({cost})"
 
 
 def _duration(seconds: float) -> str:

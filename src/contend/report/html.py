@@ -18,7 +18,7 @@ from contend.models.record import Language
 from contend.models.research import Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
 from contend.report.data import PassagesBehind
-from contend.report.head import ReportHead, head_markdown, shown_outcome, shown_recorded
+from contend.report.head import ReportHead, head_markdown, replies_line, shown_outcome
 from contend.report.plain import MARKS, in_ranges
 from contend.text import WORDS, clean, shorten, shown_address
 
@@ -56,15 +56,13 @@ def to_html(
     it. Of local files only the report's own sources can be opened.
     """
     bare = report.model_copy(update={"sources": []}).to_markdown(language)
-    text, _, generated = bare.removeprefix(f"# {report.theme}\n").rpartition(
-        f"## {WORDS[language].headings.references}\n"
-    )
+    text, _, footer = bare.removeprefix(f"# {report.theme}\n").rpartition(f"## {WORDS[language].headings.references}\n")
     passages = PassagesBehind(lines, numbers=citation_numbers(report))
     links = _CitationLinks(report.sources, passages)
     body = links.render(text)
-    references = _references(report, passages, cited=links.cited, language=language, folders=folders)
+    references = _references(report, passages, first_marks=links.first_marks, language=language, folders=folders)
     files = {source.url for source in report.sources if source.source == "local"}
-    references += links.render(generated)
+    references += links.render(footer)
     behind = [references, _about_run(head, links, language)]
     body += "".join(reversed(behind) if report.own_headings else behind)
     return _page(report.theme, _glance(head, language), body, language, files)
@@ -73,11 +71,11 @@ def to_html(
 class _CitationLinks:
     """Renders Markdown with each `[n]` that has a source as a link to it, `[8][9][10]` as `[8–10]`.
 
-    `cited`: under which number's link each source is cited first.
+    `first_marks`: under which number's link each source is cited first.
     """
 
     def __init__(self, sources: Sequence[SearchResult], passages: PassagesBehind) -> None:
-        self.cited: dict[int, int] = {}
+        self.first_marks: dict[int, int] = {}
         self._sources = sources
         self._passages = passages
         self._marks = 0
@@ -90,15 +88,15 @@ class _CitationLinks:
     def _link(self, state: StateCore) -> None:
         for token in state.tokens:
             if token.children:
-                token.children = self._linked(token.children)
+                token.children = self._with_links(token.children)
 
-    def _linked(self, children: list[Token]) -> list[Token]:
-        linked: list[Token] = []
+    def _with_links(self, children: list[Token]) -> list[Token]:
+        tokens: list[Token] = []
         depth = 0
         for child in children:
             depth += child.nesting if child.type.startswith("link_") else 0
-            linked += self._split(child.content) if child.type == "text" and not depth else [child]
-        return linked
+            tokens += self._split(child.content) if child.type == "text" and not depth else [child]
+        return tokens
 
     def _split(self, text: str) -> list[Token]:
         """The text with its marks as links: runs of marks stand at the odd places."""
@@ -130,9 +128,9 @@ class _CitationLinks:
             "title": shorten("\n\n".join(titles), _TOOLTIP_MOST),
             "class": "cite",
         }
-        if new := [number for number in numbers if number not in self.cited]:
+        if new := [number for number in numbers if number not in self.first_marks]:
             attributes["id"] = f"cite-{new[0]}"
-            self.cited |= dict.fromkeys(new, new[0])
+            self.first_marks |= dict.fromkeys(new, new[0])
         return [Token("link_open", "a", 1, attrs=attributes), _text(label), Token("link_close", "a", -1)]
 
 
@@ -142,32 +140,36 @@ def _text(content: str) -> Token:
 
 def _tooltip(source: SearchResult, passages: Sequence[Passage]) -> str:
     texts = (f"{each.heading}: {each.text}" if each.heading else each.text for each in passages)
-    shown = "\n\n".join(texts) or source.summary
-    return shorten(f"{source.title} — {shown}", _TOOLTIP_MOST)
+    text = "\n\n".join(texts) or source.summary
+    return shorten(f"{source.title} — {text}", _TOOLTIP_MOST)
 
 
 def _references(
     report: ResearchReport,
     passages: PassagesBehind,
     *,
-    cited: Mapping[int, int],
+    first_marks: Mapping[int, int],
     language: Language,
     folders: Sequence[Path],
 ) -> str:
     """The numbered sources, those that nothing cites apart; a cited one shows its passages and leads back."""
     items = []
     for number, source in enumerate(report.sources, start=1):
-        back = f' <a class="back" href="#cite-{cited[number]}" title="[{number}]">↩</a>' if number in cited else ""
-        shown = "".join(map(_disclosed, passages.of_source.get(number, [])))
-        items.append(f'<li id="source-{number}">{_reference(source, folders)}{back}{shown}</li>')
-    named, count = WORDS[language].headings, report.cited_count()
-    lists = f"<h2>{escape(named.references)}</h2><ol>{''.join(items[:count])}</ol>"
+        back = (
+            f' <a class="back" href="#cite-{first_marks[number]}" title="[{number}]">↩</a>'
+            if number in first_marks
+            else ""
+        )
+        details = "".join(map(_details, passages.of_source.get(number, [])))
+        items.append(f'<li id="source-{number}">{_reference(source, folders)}{back}{details}</li>')
+    headings, count = WORDS[language].headings, report.cited_count()
+    lists = f"<h2>{escape(headings.references)}</h2><ol>{''.join(items[:count])}</ol>"
     if items[count:]:
-        lists += f'<h3>{escape(named.also_read)}</h3><ol start="{count + 1}">{"".join(items[count:])}</ol>'
+        lists += f'<h3>{escape(headings.also_read)}</h3><ol start="{count + 1}">{"".join(items[count:])}</ol>'
     return f'<section class="references">{lists}</section>'
 
 
-def _disclosed(passage: Passage) -> str:
+def _details(passage: Passage) -> str:
     """A passage that opens without a script, for who cannot hover."""
     first = shorten(passage.text.partition("\n")[0], _SUMMARY_MOST)
     where = f"<strong>{escape(passage.heading)}</strong> " if passage.heading else ""
@@ -191,8 +193,8 @@ def _page(theme: str, glance: str, body: str, language: Language, files: Collect
     """The page; of local files it leads to those in `files`."""
 
     def safe_attribute(_tag: str, name: str, value: str) -> str | None:
-        led = value.startswith(("#source-", "#cite-")) or value == _ABOUT or value in files or _is_web(value)
-        return None if name == "href" and not led else value
+        is_safe = value.startswith(("#source-", "#cite-")) or value == _ABOUT or value in files or _is_web(value)
+        return None if name == "href" and not is_safe else value
 
     safe = nh3.clean(
         f'<h1>{escape(theme)}</h1>{glance}<section class="report">{body}</section>',
@@ -214,7 +216,7 @@ def _glance(head: ReportHead, language: Language) -> str:
     if outcome := shown_outcome(head, language):
         glance += f" {escape(outcome[0])}{words.colon}<strong>{escape(outcome[1])}</strong>"
     off = [f"{words.sources_off}{words.colon}{name} ({reason})" for name, reason in head.sources_off.items()]
-    beware = [*filter(None, [shown_recorded(head, language)]), *head.notes, *head.warnings, *off]
+    beware = [*filter(None, [replies_line(head, language)]), *head.notes, *head.warnings, *off]
     cautions = "".join(f'<p class="caution">{escape(clean(text, single_line=True))}</p>' for text in beware)
     more = f'<p><a class="more" href="{_ABOUT}">{escape(words.about_run)}</a></p>'
     return f'<header class="run"><p class="glance">{glance}</p>{cautions}{more}</header>'

@@ -63,8 +63,8 @@ _CODE = re.compile("\x00(\\d+)\x01")
 
 def plain_sentence(text: str, sources: Collection[str] = ()) -> str:
     """As `plain_text`; "" where nothing is said."""
-    shown, nowhere = plain_text(text, sources), WORDS[detect_language(text)].unknown_address
-    return shown if re.search(r"[\w`]", shown.replace(nowhere, "")) else ""
+    plain, nowhere = plain_text(text, sources), WORDS[detect_language(text)].unknown_address
+    return plain if re.search(r"[\w`]", plain.replace(nowhere, "")) else ""
 
 
 def plain_text(text: str, sources: Collection[str] = ()) -> str:
@@ -75,19 +75,19 @@ def plain_text(text: str, sources: Collection[str] = ()) -> str:
     """
     pieces = split_code(" ".join(clean(text).split("\n")))
     code = pieces[1::2]
-    prose = (re.sub(r"\s+", " ", clean(_unescaped(piece))) for piece in pieces[::2])
+    prose = (re.sub(r"\s+", " ", clean(_unescape(piece))) for piece in pieces[::2])
     gaps = (f"\x00{place}\x01" for place in range(len(code)))
     whole = "".join(piece + gap for piece, gap in zip_longest(prose, gaps, fillvalue=""))
     language = detect_language(text)
-    shown = _escaped(_cited_by_code(whole, {address_key(each) for each in sources}, language))
-    return _CODE.sub(lambda found: code[int(found[1])], shown)
+    escaped_text = _escape_markdown(_cited_by_code(whole, {address_key(each) for each in sources}, language))
+    return _CODE.sub(lambda match: code[int(match[1])], escaped_text)
 
 
 def plain_title(text: str) -> str:
     """A title on one line that opens no HTML element and no link, without an anchor such as `{#setup}`."""
     single = _TAG.sub("", _ACTIVE.sub("", clean(text, single_line=True)))
     linkless = LINK.sub(r"\1", without_anchor(single))
-    return " ".join(_OPENS_TAG.sub(lambda found: "<" if _is_type(found) else "< ", linkless).split())
+    return " ".join(_OPENS_TAG.sub(lambda match: "<" if _is_type(match) else "< ", linkless).split())
 
 
 def table_row(cells: Iterable[str]) -> str:
@@ -105,11 +105,11 @@ def _cited_by_code(text: str, sources: set[str], language: Language) -> str:
     source, nowhere = WORDS[language].the_source, WORDS[language].unknown_address
     before = None
     while text != before:
-        before, text = text, _MARK.sub(lambda found: _without_mark(found, source), text)
-    text = _AUTOLINK.sub(_bare, LINK.sub(_unlinked, text))
+        before, text = text, _MARK.sub(lambda match: _without_mark(match, source), text)
+    text = _AUTOLINK.sub(_bare, LINK.sub(_link_as_text, text))
     return _TWICE.sub(
-        lambda found: found[1] if found[1] == nowhere else found[0],
-        ADDRESS.sub(lambda found: _address_of_source(found[0], sources, nowhere), text),
+        lambda match: match[1] if match[1] == nowhere else match[0],
+        ADDRESS.sub(lambda match: _address_of_source(match[0], sources, nowhere), text),
     )
 
 
@@ -127,7 +127,7 @@ def _without_mark(match: re.Match[str], source: str) -> str:
     return gap + (source if before.strip() else source.capitalize())
 
 
-def _unlinked(match: re.Match[str]) -> str:
+def _link_as_text(match: re.Match[str]) -> str:
     label, target = match[1].strip(), match[2]
     if not ADDRESS.match(target):
         return match[0]
@@ -143,7 +143,7 @@ def _address_of_source(address: str, sources: set[str], nowhere: str) -> str:
     return address if address_key(address) in sources else nowhere + address[len(without_tail(address)) :]
 
 
-def _escaped(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """The text without what Markdown would take for HTML, a link, code or the begin of a block."""
     return _OPENS_BLOCK.sub(r"\1\\", _ESCAPED_OR_LIVE.sub(_escape, text).strip(), count=1)
 
@@ -163,9 +163,9 @@ def _is_type(match: re.Match[str]) -> bool:
     return name is not None and not (name[2] == ">" and name[1].lower() in _ELEMENTS.split("|"))
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     """Entities as what they stand for, or they could spell what is looked for."""
-    while (plain := _ENTITY.sub(lambda found: html.unescape(found[0]), text)) != text:
+    while (plain := _ENTITY.sub(lambda match: html.unescape(match[0]), text)) != text:
         text = plain
     return text
 
@@ -210,8 +210,8 @@ def published_markdown(report: ResearchReport, appendix: str, language: Language
     The references of a report that its reader lays out stand behind the appendix.
     """
     references = f"\n## {WORDS[language].headings.references}\n"
-    body, heading, listed = report.to_markdown(language, folders=folders).rpartition(references)
+    body, heading, entries = report.to_markdown(language, folders=folders).rpartition(references)
     text, behind = with_ranges(body), with_ranges(appendix)
     if report.own_headings:
-        return f"{text}\n{behind}\n{heading}{listed}\n"
-    return f"{text}{heading}{listed}\n\n{behind}\n"
+        return f"{text}\n{behind}\n{heading}{entries}\n"
+    return f"{text}{heading}{entries}\n\n{behind}\n"

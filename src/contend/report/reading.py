@@ -48,11 +48,11 @@ _REFERENCE_HEADINGS = {
 _REFERENCE_HEADINGS |= {"sources", "bibliography", "works cited", "出典", "引用文献", "参照"}
 _APPENDICES = tuple(f"## {words.about_run}" for words in WORDS.values())
 _OWN_REFERENCES = tuple(f"## {words.headings.references}" for words in WORDS.values())
-_GENERATED = re.compile(rf"^{re.escape(GENERATED_AT)}: [\d: -]+ UTC\*$", re.MULTILINE)
+_DATE_LINE = re.compile(rf"^{re.escape(GENERATED_AT)}: [\d: -]+ UTC\*$", re.MULTILINE)
 _HEADING = re.compile(r" {0,3}(?:#{1,6}[ \t]|\*\*[^*]{1,80}\*\*:?\s*\Z|[^\W\d_][^.!?。：:]{0,40}[:：]\s*\Z)")
 _AROUND_NAME = re.compile(r"^[\s#*_\d.)]+|[\s#*_:：]+$")
-_DEFINED = re.compile(r" {0,3}(?:[-*+][ \t]+)?\[\^?(\d{1,3})\]:[ \t]*(?=\S)")
-_LISTED = re.compile(r" {0,3}(?:[-*+][ \t]+)?(?:\[(\d{1,3})\]|(\d{1,3})[.)])[ \t]+(?=\S)")
+_DEFINITION = re.compile(r" {0,3}(?:[-*+][ \t]+)?\[\^?(\d{1,3})\]:[ \t]*(?=\S)")
+_LIST_ENTRY = re.compile(r" {0,3}(?:[-*+][ \t]+)?(?:\[(\d{1,3})\]|(\d{1,3})[.)])[ \t]+(?=\S)")
 _SEVERAL = re.compile(r"\[\^?(\d{1,3}(?:\s?[,;、–-]\s?\^?\d{1,3})*)\]")
 _PART = re.compile(r"(\d+)(?:\s?[–-]\s?\^?(\d+))?")
 
@@ -88,24 +88,24 @@ def read_references(markdown: str) -> ReferencedText:
     A numbered list is one of references under a heading that says so, or where half of its entries have an address and
     the rest of the text cites by number.
     """
-    text = _GENERATED.sub("", "\n".join(_without_appendix(markdown.split("\n"))))
+    text = _DATE_LINE.sub("", "\n".join(_without_appendix(markdown.split("\n"))))
     lines = text.split("\n")
-    cites = any(_SEVERAL.search(_LISTED.sub("", line, count=1)) for line in lines)
+    cites = any(_SEVERAL.search(_LIST_ENTRY.sub("", line, count=1)) for line in lines)
     entries: dict[int, Reference] = {}
-    taken: set[int] = set()
+    own_lines: set[int] = set()
     headings = (place for place, line in enumerate(lines) if place and _HEADING.match(line))
     for begin, end in pairwise([0, *headings, len(lines)]):
         of_references = _heading_name(lines[begin]) in _REFERENCE_HEADINGS
-        listed = _entries(lines, begin, end)
-        addressed = sum(ADDRESS.search(entry.text()) is not None for entry in listed) * 2 >= len(listed)
-        for entry in listed:
+        candidates = _entries(lines, begin, end)
+        addressed = sum(ADDRESS.search(entry.text()) is not None for entry in candidates) * 2 >= len(candidates)
+        for entry in candidates:
             if not (entry.defined or of_references or (addressed and cites and not _SEVERAL.search(entry.text()))):
                 continue
             entries[entry.number] = Reference(entry.text(), _address(entry.text()))
-            taken.update(range(entry.begin, entry.begin + len(entry.lines)))
+            own_lines.update(range(entry.begin, entry.begin + len(entry.lines)))
         if of_references:
-            taken.add(begin)
-    body = "\n".join(line for place, line in enumerate(lines) if place not in taken).strip() or text
+            own_lines.add(begin)
+    body = "\n".join(line for place, line in enumerate(lines) if place not in own_lines).strip() or text
     pieces = split_code(body)
     pieces[::2] = [_SEVERAL.sub(lambda match: _singly(match, entries), piece) for piece in pieces[::2]]
     return ReferencedText(text, "".join(pieces), entries)
@@ -129,9 +129,9 @@ def _entries(lines: list[str], begin: int, end: int) -> list[_Entry]:
     within = False
     for place in range(begin, end):
         line = lines[place]
-        defined, listed = _DEFINED.match(line), _LISTED.match(line)
-        if mark := defined or listed:
-            entries.append(_Entry(int(mark[1] or mark[2]), defined is not None, place, [line[mark.end() :]]))
+        definition, list_entry = _DEFINITION.match(line), _LIST_ENTRY.match(line)
+        if mark := definition or list_entry:
+            entries.append(_Entry(int(mark[1] or mark[2]), definition is not None, place, [line[mark.end() :]]))
             within = True
         elif within := within and line[:2].isspace():
             entries[-1].lines.append(line)
@@ -178,9 +178,9 @@ def read_draft(markdown: str) -> ReadDraft:
     Raises:
         DraftError: it says nothing.
     """
-    referenced = read_references(markdown)
-    reader = _Reader(referenced.entries)
-    parts = reader.read(referenced.body)
+    references = read_references(markdown)
+    reader = _Reader(references.entries)
+    parts = reader.read(references.body)
     return ReadDraft(_whole(reader.title, parts), reader.references)
 
 
@@ -203,7 +203,7 @@ class _Reader:
         self.references: dict[str, Reference] = {}
         self._entries = dict(entries)
         self._numbers = count(max(entries, default=0) + 1)
-        self._linked: dict[str, int] = {}
+        self._link_numbers: dict[str, int] = {}
 
     def read(self, body: str) -> list[_Part]:
         pieces = split_code(body)
@@ -220,10 +220,10 @@ class _Reader:
         label, address = link[1], without_tail(link[2])
         if not address.startswith(("http://", "https://")):
             return link[0]
-        if address not in self._linked:
-            self._linked[address] = next(self._numbers)
-            self._entries[self._linked[address]] = Reference(label or address, address)
-        return f"{'' if _NUMBER.fullmatch(label) else label}[{self._linked[address]}]"
+        if address not in self._link_numbers:
+            self._link_numbers[address] = next(self._numbers)
+            self._entries[self._link_numbers[address]] = Reference(label or address, address)
+        return f"{'' if _NUMBER.fullmatch(label) else label}[{self._link_numbers[address]}]"
 
     def _open(self, parts: list[_Part], node: SyntaxTreeNode) -> None:
         heading = without_marks(_content(node))
@@ -252,17 +252,17 @@ class _Reader:
 
     def _table(self, node: SyntaxTreeNode) -> Iterator[Table]:
         lines = [[_content(cell) for cell in row.children] for part in node.children for row in part.children]
-        written = [at for at, cells in enumerate(zip(*lines[1:], strict=True)) if not _only_marks(cells)]
+        columns = [at for at, cells in enumerate(zip(*lines[1:], strict=True)) if not _only_marks(cells)]
 
         def row_of(line: list[str]) -> TableRow:
-            cells = [TableCell(text=without_marks(line[at]), passages=self._cited(line[at])) for at in written]
-            others = " ".join([*head, *(each for at, each in enumerate(line) if at not in written)])
-            return TableRow(cells=cells, passages=self._cited(others))
+            cells = [TableCell(text=without_marks(line[at]), passages=self._keys_in(line[at])) for at in columns]
+            others = " ".join([*head, *(each for at, each in enumerate(line) if at not in columns)])
+            return TableRow(cells=cells, passages=self._keys_in(others))
 
         head, *rows = lines
-        read = map(row_of, rows) if written else ()
-        if made := [row for row in read if any(map(str.strip, row.texts()))]:
-            yield Table(columns=[without_marks(head[at]) for at in written], rows=made)
+        table_rows = map(row_of, rows) if columns else ()
+        if filled_rows := [row for row in table_rows if any(map(str.strip, row.texts()))]:
+            yield Table(columns=[without_marks(head[at]) for at in columns], rows=filled_rows)
 
     def _sentences(self, text: str) -> list[CitedSentence]:
         """Marks that stand alone after a full stop belong to what goes before them."""
@@ -272,15 +272,15 @@ class _Reader:
             if sentence is not None:
                 sentences.append(sentence)
             elif sentences:
-                passages = list(dict.fromkeys([*sentences[-1].passages, *self._cited(each)]))
+                passages = list(dict.fromkeys([*sentences[-1].passages, *self._keys_in(each)]))
                 sentences[-1] = sentences[-1].model_copy(update={"passages": passages})
         return sentences
 
     def _statement(self, text: str) -> CitedSentence | None:
         statement = without_marks(without_item_mark(text)).strip()
-        return CitedSentence(text=statement, passages=self._cited(text)) if re.search(r"\w", statement) else None
+        return CitedSentence(text=statement, passages=self._keys_in(text)) if re.search(r"\w", statement) else None
 
-    def _cited(self, text: str) -> list[str]:
+    def _keys_in(self, text: str) -> list[str]:
         """The keys of what a text cites."""
         plain = without_code(text)
         keys = [self._key(int(number)) for number in MARK.findall(plain)]
@@ -298,10 +298,10 @@ class _Reader:
 
 def _only_marks(cells: Sequence[str]) -> bool:
     """Whether a table's column holds citations and nothing else, as contend's own tables have one."""
-    marked = [cell for cell in cells if MARK.search(cell)]
+    with_mark = [cell for cell in cells if MARK.search(cell)]
     return (
-        bool(marked)
-        and all(map(MARK.match, marked))
+        bool(with_mark)
+        and all(map(MARK.match, with_mark))
         and not any(re.search(r"\w", without_marks(cell)) for cell in cells)
     )
 

@@ -10,8 +10,8 @@ from typing import Any
 class _ResearchModule(ModuleType):
     """A package takes its parent's attribute of its name once it is imported, and callers know a function by it."""
 
-    def __call__(self, theme: str, **given: Any) -> Awaitable[Any]:  # noqa: ANN401 - as contend.app.research takes and gives them
-        research: Awaitable[Any] = import_module("contend.app").research(theme, **given)
+    def __call__(self, theme: str, **options: Any) -> Awaitable[Any]:  # noqa: ANN401 - as contend.app.research takes and gives them
+        research: Awaitable[Any] = import_module("contend.app").research(theme, **options)
         return research
 
 

@@ -56,11 +56,11 @@ async def ask(
     faults: Callable[[R], str] | None = None,
 ) -> Answer[R]:
     """The answer of who plays a role for this team; `passages` and `step` as in `scope`, all else as `Model` has it."""
-    asked = scope(state, role, step=step, passages=passages)
-    return await (await agent(services, state, role)).structured(prompt, reply, scope=asked, faults=faults)
+    call_scope = scope(state, role, step=step, passages=passages)
+    return await (await agent(services, state, role)).structured(prompt, reply, scope=call_scope, faults=faults)
 
 
-async def spent(services: Services, state: ResearchState, usage: CallUsage) -> ResearchUpdate:
+async def cost_update(services: Services, state: ResearchState, usage: CallUsage) -> ResearchUpdate:
     """What the round's calls cost with this one, and the run's active time."""
     return {
         "calls": latest_calls(state, usage.model_dump(mode="json")),
@@ -96,8 +96,8 @@ def profile(state: ResearchState, role: AgentRole = "writer") -> ContextProfile:
 
 def rejection_reason(state: ResearchState) -> str:
     """Why a person rejected the plan; empty if nobody did."""
-    given = state.get("human_input")
-    decision = Decision.model_validate_json(given) if given else None
+    answer = state.get("human_input")
+    decision = Decision.model_validate_json(answer) if answer else None
     return decision.reason if decision and decision.type == "reject" else ""
 
 

@@ -53,46 +53,48 @@ async def plan(services: Services, state: ResearchState) -> tuple[ResearchPlan, 
     )
     step = "again" if state.get("human_input") else ""
     answer = await ask(services, state, "supervisor", prompt, PlanReply, step=step)
-    made = ResearchPlan(
+    research_plan = ResearchPlan(
         theme=title_of(state["theme"]),
         investigation_points=answer.value.investigation_points,
         search_queries=list(dict.fromkeys(answer.value.search_queries)),
         source_priority=numbers_of(team_of(state).sources),
         plan_text=answer.value.plan_text,
     )
-    return made, answer.usage
+    return research_plan, answer.usage
 
 
 async def write(
-    services: Services, state: ResearchState, offered: Sequence[Passage], best_draft: str
+    services: Services, state: ResearchState, passages: Sequence[Passage], best_draft: str
 ) -> tuple[Draft, CallUsage]:
     """The draft, whole, also where there is one before it.
 
     Raises:
         DraftError: a part of the draft holds no text.
     """
-    bullets, guard = state.get("bullets", []), guard_of(state, offered)
+    bullets, guard = state.get("bullets", []), guard_of(state, passages)
     prompt = WritePrompt(
         **_briefing(services, state),
         points=_points(state),
-        passages=ShownPassage.numbered(offered),
+        passages=ShownPassage.of_passages(passages),
         best_draft=best_draft,
         feedback=state.get("feedback") or "",
         bullets=[NumberedLesson(number=at, content=each["content"]) for at, each in enumerate(bullets, start=1)],
     )
-    shape, step = draft_reply(len(offered), len(bullets)), str(state["iteration_count"])
+    shape, step = draft_reply(len(passages), len(bullets)), str(state["iteration_count"])
     mend = partial(faults_of, guard=guard)
-    answer = await ask(services, state, "writer", prompt, shape, step=step, passages=offered, faults=mend)
-    return draft_of(answer.value, offered, bullets, (state["task_plan"] or {}).get("theme", "")), answer.usage
+    answer = await ask(services, state, "writer", prompt, shape, step=step, passages=passages, faults=mend)
+    return draft_of(answer.value, passages, bullets, (state["task_plan"] or {}).get("theme", "")), answer.usage
 
 
-async def review(services: Services, state: ResearchState, offered: Sequence[Passage]) -> tuple[ReviewReply, CallUsage]:
+async def review(
+    services: Services, state: ResearchState, passages: Sequence[Passage]
+) -> tuple[ReviewReply, CallUsage]:
     """Whether the draft is accepted, what is missing, what else to search for."""
     prompt = ReviewPrompt(
         theme=state["theme"],
         points=_points(state),
         draft=state["current_draft"] or "",
-        passages=ShownPassage.numbered(offered),
+        passages=ShownPassage.of_passages(passages),
         iteration=state["iteration_count"],
         max_iterations=max_iterations(state),
     )
@@ -101,14 +103,14 @@ async def review(services: Services, state: ResearchState, offered: Sequence[Pas
 
 
 def draft_of(
-    reply: DraftReply, offered: Sequence[Passage], bullets: Sequence[Mapping[str, Any]], title: str = ""
+    reply: DraftReply, passages: Sequence[Passage], bullets: Sequence[Mapping[str, Any]], title: str = ""
 ) -> Draft:
     """The draft with passage ids for numbers; numbers that were not offered are dropped.
 
     Raises:
         DraftError: a part of the draft holds no text.
     """
-    parts = {name: _cited(getattr(reply, name), offered) for name in _PARTS}
+    parts = {name: _sentences(getattr(reply, name), passages) for name in _PARTS}
     for name in _PARTS[:-1]:
         if not parts[name]:
             raise DraftError(f"the writer's {name} holds no text")
@@ -126,10 +128,10 @@ def faults_of(reply: DraftReply, guard: PlantedFilter) -> str:
     )
 
 
-def _cited(sentences: Sequence[SentenceReply], offered: Sequence[Passage]) -> list[CitedSentence]:
-    ids = [passage.id for passage in offered]
-    cleaned = ((clean(each.text, single_line=True), each) for each in sentences)
-    return [CitedSentence(text=text, passages=ids_of_passages(each, ids)) for text, each in cleaned if text]
+def _sentences(sentences: Sequence[SentenceReply], passages: Sequence[Passage]) -> list[CitedSentence]:
+    ids = [passage.id for passage in passages]
+    texts = ((clean(each.text, single_line=True), each) for each in sentences)
+    return [CitedSentence(text=text, passages=ids_of_passages(each, ids)) for text, each in texts if text]
 
 
 def _points(state: ResearchState) -> list[str]:

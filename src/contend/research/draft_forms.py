@@ -41,7 +41,7 @@ def shown_draft(
         lines.append("Headings: those of the sections alone are printed")
         lines += [f"Heading above summary and findings: {draft.opening_heading}"] if draft.opening_heading else []
     heading = ""
-    for at in draft.placed():
+    for at in draft.placed_sentences():
         if only_sections and not at.section:
             continue
         if (new := _heading(draft, at)) != heading:
@@ -50,7 +50,7 @@ def shown_draft(
         if at.block and at.place.endswith(".1"):
             columns = f": {' | '.join(at.block.columns)}" if isinstance(at.block, Table) else ""
             lines.append(f"{at.place.removesuffix('.1')} {at.block.type}{columns}")
-        lines.append(f"{at.place}: {_shown(at, numbers, basis=basis)}")
+        lines.append(f"{at.place}: {_line(at, numbers, basis=basis)}")
     return "\n".join(lines).strip()
 
 
@@ -72,14 +72,17 @@ def length_of(draft: Draft) -> DraftLength:
     def statements(sign: str, part: Sequence[CitedSentence]) -> list[str]:
         return [word for each in part for word in (sign, each.text + _printed_marks(each.passages))]
 
-    named = WORDS[detect_language(" ".join(each.text for each in draft.summary))].headings
-    own, numbered = draft.own_headings, bool(draft.findings[1:]) or not draft.own_headings
+    headings = WORDS[detect_language(" ".join(each.text for each in draft.summary))].headings
+    own, has_numbers = draft.own_headings, bool(draft.findings[1:]) or not draft.own_headings
     texts = {
-        "title": ["#", draft.title, *_heading_words("" if own else named.analysis)],
-        "summary": [*_heading_words(draft.opening_heading if own else named.summary), *statements("", draft.summary)],
+        "title": ["#", draft.title, *_heading_words("" if own else headings.analysis)],
+        "summary": [
+            *_heading_words(draft.opening_heading if own else headings.summary),
+            *statements("", draft.summary),
+        ],
         "findings": [
-            *_heading_words("" if own else named.findings),
-            *statements("1." if numbered else "", draft.findings),
+            *_heading_words("" if own else headings.findings),
+            *statements("1." if has_numbers else "", draft.findings),
         ],
     }
     for number, section in enumerate(draft.sections, start=1):
@@ -90,11 +93,13 @@ def length_of(draft: Draft) -> DraftLength:
             else:
                 blocks += statements("-" if isinstance(block, ItemList) else "", block.statements())
     if draft.limits:
-        texts["limits"] = [*_heading_words(named.limits), *statements("", draft.limits)]
+        texts["limits"] = [*_heading_words(headings.limits), *statements("", draft.limits)]
     by_part = [(name, " ".join(of_part).split()) for name, of_part in texts.items()]
     parts = [PartLength(name=name, words=len(each), characters=sum(map(len, each))) for name, each in by_part]
     if own and draft.sources_by_name and (documents := _documents(draft.passages())):
-        parts.append(PartLength(name="sources", words=len(["##", named.sources, *documents, *documents]), characters=0))
+        parts.append(
+            PartLength(name="sources", words=len(["##", headings.sources, *documents, *documents]), characters=0)
+        )
     return {
         "draft_words": sum(part.words for part in parts),
         "draft_characters": sum(part.characters for part in parts),
@@ -108,8 +113,8 @@ def _heading_words(heading: str) -> list[str]:
 
 def _words_of(table: Table) -> Iterator[str]:
     """With the bars between its cells, and the ruler below the names of its columns."""
-    marked = [table.common_passages(), *([] for _ in table.columns[1:])]
-    lines = [(table.columns, marked), *((row.texts(), table.printed_passages(row)) for row in table.rows)]
+    head_passages = [table.common_passages(), *([] for _ in table.columns[1:])]
+    lines = [(table.columns, head_passages), *((row.texts(), table.printed_passages(row)) for row in table.rows)]
     yield table_ruler(len(table.columns))
     for texts, passages in lines:
         for text, of_cell in zip(texts, passages, strict=True):
@@ -132,7 +137,7 @@ def _heading(draft: Draft, at: PlacedSentence) -> str:
     return f"Section {at.section}: {draft.sections[at.section - 1].heading}".rstrip(": ")
 
 
-def _shown(at: PlacedSentence, numbers: Mapping[str, int | str], *, basis: bool) -> str:
+def _line(at: PlacedSentence, numbers: Mapping[str, int | str], *, basis: bool) -> str:
     """A statement's text with its passages; in brackets those of a row as a whole, its kind and its basis."""
     sentence, text, whole = at.sentence, at.sentence.text + _marks(at.sentence.passages, numbers), ""
     if at.row:
@@ -146,8 +151,8 @@ def _shown(at: PlacedSentence, numbers: Mapping[str, int | str], *, basis: bool)
 
 def _marks(passages: Sequence[str], numbers: Mapping[str, int | str]) -> str:
     """Behind a space; "" for passages without a number."""
-    cited = dict.fromkeys(numbers[each] for each in passages if each in numbers)
-    marks = "".join(f"[P{number}]" if isinstance(number, int) else f"[{number}]" for number in cited)
+    own_numbers = dict.fromkeys(numbers[each] for each in passages if each in numbers)
+    marks = "".join(f"[P{number}]" if isinstance(number, int) else f"[{number}]" for number in own_numbers)
     return f" {marks}" if marks else ""
 
 
@@ -161,10 +166,10 @@ def without(draft: Draft, unwanted: Callable[[CitedSentence], bool]) -> Draft | 
     """The draft without some statements; None if no part of it is left. An empty part takes from the others."""
     parts = _parts(draft, lambda each: None if unwanted(each) else {name: [name] for name in each.passages})
     of_body = [each for section in parts["sections"] for each in section.statements()]
-    left = [*parts["summary"], *parts["findings"], *of_body]
-    if not left:
+    remaining = [*parts["summary"], *parts["findings"], *of_body]
+    if not remaining:
         return None
-    instead = {"summary": left[:1], "findings": left[:1], "sections": [flat_section(left)], "limits": []}
+    instead = {"summary": remaining[:1], "findings": remaining[:1], "sections": [flat_section(remaining)], "limits": []}
     return draft.model_copy(update={name: part or instead[name] for name, part in parts.items()})
 
 
@@ -175,7 +180,7 @@ def with_passages(draft: Draft, passages_for: PassagesFor) -> Draft:
 
 def _parts(draft: Draft, passages_for: PassagesFor) -> dict[str, list[Any]]:
     flat = {"summary": draft.summary, "findings": draft.findings, "limits": draft.limits}
-    parts: dict[str, list[Any]] = {name: _cited(each, each, passages_for) for name, each in flat.items()}
+    parts: dict[str, list[Any]] = {name: _with_passages_for(each, each, passages_for) for name, each in flat.items()}
     bodies = [
         (each, [*filter(None, (_block(block, passages_for) for block in each.blocks))]) for each in draft.sections
     ]
@@ -184,16 +189,16 @@ def _parts(draft: Draft, passages_for: PassagesFor) -> dict[str, list[Any]]:
 
 def _block(block: Block, passages_for: PassagesFor) -> Block | None:
     if isinstance(block, Table):
-        rows = _cited(block.rows, block.statements(), passages_for)
+        rows = _with_passages_for(block.rows, block.statements(), passages_for)
         return block.model_copy(update={"rows": rows}) if rows else None
     field = "sentences" if isinstance(block, Paragraph) else "items"
-    rest = _cited(block.statements(), block.statements(), passages_for)
+    rest = _with_passages_for(block.statements(), block.statements(), passages_for)
     return block.model_copy(update={field: rest}) if rest else None
 
 
-def _cited(parts: Sequence[N], statements: Sequence[CitedSentence], passages_for: PassagesFor) -> list[N]:
-    cited = ((part, passages_for(each)) for part, each in zip(parts, statements, strict=True))
-    return [_with(part, passages) for part, passages in cited if passages is not None]
+def _with_passages_for(parts: Sequence[N], statements: Sequence[CitedSentence], passages_for: PassagesFor) -> list[N]:
+    pairs = ((part, passages_for(each)) for part, each in zip(parts, statements, strict=True))
+    return [_with(part, passages) for part, passages in pairs if passages is not None]
 
 
 def _with(naming: N, passages: Mapping[str, list[str]]) -> N:

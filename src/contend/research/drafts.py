@@ -55,7 +55,7 @@ class Before(NamedTuple):
 
     @classmethod
     def of(cls, draft: Draft) -> Self:
-        return cls({each.place: each.sentence for each in draft.placed() if not each.row}, draft.rows())
+        return cls({each.place: each.sentence for each in draft.placed_sentences() if not each.row}, draft.rows())
 
     def has(self, place: str, cells: int | None) -> bool:
         """Whether it may stand in a table of so many columns or, for None, in a text."""
@@ -67,39 +67,41 @@ class Before(NamedTuple):
 NOTHING = Before({}, {})
 
 
-def draft_of(reply: ReportReply, offered: Sequence[Passage], bullets: Sequence[Mapping[str, Any]], title: str) -> Draft:
+def draft_of(
+    reply: ReportReply, passages: Sequence[Passage], bullets: Sequence[Mapping[str, Any]], title: str
+) -> Draft:
     """The draft with passage ids for numbers. Numbers that were not offered name nothing."""
-    sections = [_section(section, [passage.id for passage in offered]) for section in reply.sections]
-    used = ids_of_lessons(reply.lessons, bullets)
-    return Draft(title=title, sections=sections, bullets_used=used, **_around(reply, offered))
+    sections = [_section(section, [passage.id for passage in passages]) for section in reply.sections]
+    lessons = ids_of_lessons(reply.lessons, bullets)
+    return Draft(title=title, sections=sections, bullets_used=lessons, **_around(reply, passages))
 
 
 def section_of(
-    reply: SectionDraftReply, offered: Sequence[Passage], bullets: Sequence[Mapping[str, Any]]
+    reply: SectionDraftReply, passages: Sequence[Passage], bullets: Sequence[Mapping[str, Any]]
 ) -> tuple[Section, list[str]]:
     """A section with passage ids for numbers, and the lessons that were used."""
-    return _section(reply.section, [passage.id for passage in offered]), ids_of_lessons(reply.lessons, bullets)
+    return _section(reply.section, [passage.id for passage in passages]), ids_of_lessons(reply.lessons, bullets)
 
 
-def with_summary(draft: Draft, reply: SummaryReply, offered: Sequence[Passage]) -> Draft:
+def with_summary(draft: Draft, reply: SummaryReply, passages: Sequence[Passage]) -> Draft:
     """The draft with what its summarizer wrote around the sections."""
-    return draft.model_copy(update=_around(reply, offered))
+    return draft.model_copy(update=_around(reply, passages))
 
 
-def _around(reply: ReportReply | SummaryReply, offered: Sequence[Passage]) -> dict[str, Any]:
+def _around(reply: ReportReply | SummaryReply, passages: Sequence[Passage]) -> dict[str, Any]:
     """All but the sections, and how it is printed."""
-    ids = [passage.id for passage in offered]
+    ids = [passage.id for passage in passages]
     parts = {name: _sentences(getattr(reply, name), ids) for name in ("summary", "findings", "limits")}
-    printed = {name: getattr(reply, name) for name in PrintedReply.model_fields}
-    return {**parts, **printed, "opening_heading": clean(reply.opening_heading, single_line=True)}
+    form = {name: getattr(reply, name) for name in PrintedReply.model_fields}
+    return {**parts, **form, "opening_heading": clean(reply.opening_heading, single_line=True)}
 
 
-def revised(
-    draft: Draft, reply: RevisionReply, offered: Sequence[Passage], bullets: Sequence[Mapping[str, Any]]
+def revise(
+    draft: Draft, reply: RevisionReply, passages: Sequence[Passage], bullets: Sequence[Mapping[str, Any]]
 ) -> Draft:
     """The draft with what the reply changes; all else stays word for word."""
-    ids, before = [passage.id for passage in offered], Before.of(draft)
-    changed = {
+    ids, before = [passage.id for passage in passages], Before.of(draft)
+    changes = {
         name: _sentences(statements, ids)
         for name in ("summary", "findings", "limits")
         if (statements := getattr(reply, name)) is not None
@@ -109,9 +111,9 @@ def revised(
         number = change.number if change.number in sections else max(sections, default=0) + 1
         sections[number] = _section(change.section, ids, before) if change.section else None
     remaining = [section for section in sections.values() if section]
-    used = list(dict.fromkeys([*draft.bullets_used, *ids_of_lessons(reply.lessons, bullets)]))
-    notes = {"bullets_used": used, "declined": [*draft.declined, *reply.not_done]}
-    return draft.model_copy(update={**changed, **notes, "sections": remaining or draft.sections})
+    lessons = list(dict.fromkeys([*draft.bullets_used, *ids_of_lessons(reply.lessons, bullets)]))
+    notes = {"bullets_used": lessons, "declined": [*draft.declined, *reply.not_done]}
+    return draft.model_copy(update={**changes, **notes, "sections": remaining or draft.sections})
 
 
 def _safe(changes: Sequence[SectionChange], before: Before) -> list[SectionChange]:
@@ -119,16 +121,18 @@ def _safe(changes: Sequence[SectionChange], before: Before) -> list[SectionChang
 
     One is not made that keeps what the draft does not have or what does not fit, nor one of a section that it keeps of.
     """
-    safe, needed = list(changes), set[str]()
-    while unsafe := [each for each in safe if str(each.number) in needed or any(_not_kept(each.section, before))]:
+    safe, needed_sections = list(changes), set[str]()
+    while unsafe := [
+        each for each in safe if str(each.number) in needed_sections or any(_faults_of_kept_items(each.section, before))
+    ]:
         safe = [each for each in safe if each not in unsafe]
-        needed |= {kept.keep.partition(".")[0] for each in unsafe for kept, _ in _kept(each.section)}
+        needed_sections |= {item.keep.partition(".")[0] for each in unsafe for item, _ in _kept_items(each.section)}
     return safe
 
 
 def faults_of(
     reply: ReportReply | SectionDraftReply | SummaryReply,
-    offered: int,
+    passage_count: int,
     guard: PlantedFilter | None = None,
     *,
     number: int = 1,
@@ -139,30 +143,32 @@ def faults_of(
     """
     alone = [(number, reply.section)] if isinstance(reply, SectionDraftReply) else []
     sections = [*enumerate(reply.sections, start=1)] if isinstance(reply, ReportReply) else alone
-    return _joined(_faults(reply, sections, offered=offered, guard=guard))
+    return _join(_faults(reply, sections, passage_count=passage_count, guard=guard))
 
 
-def faults_of_revision(reply: RevisionReply, draft: Draft, offered: int, guard: PlantedFilter | None = None) -> str:
+def faults_of_revision(
+    reply: RevisionReply, draft: Draft, passage_count: int, guard: PlantedFilter | None = None
+) -> str:
     """As `faults_of`; also where it names a section or a statement that the draft does not have."""
-    changed = [(change.number, change.section) for change in reply.sections if change.section]
+    sections_to_change = [(change.number, change.section) for change in reply.sections if change.section]
     before, sections = Before.of(draft), len(draft.sections)
     lines = [
-        *_faults(reply, changed, offered=offered, guard=guard, before=before),
-        *(fault for _, section in changed for fault in _not_kept(section, before)),
+        *_faults(reply, sections_to_change, passage_count=passage_count, guard=guard, before=before),
+        *(fault for _, section in sections_to_change for fault in _faults_of_kept_items(section, before)),
         *(f"the draft has no section {each.number}" for each in reply.sections if each.number > sections),
     ]
-    return _joined(lines)
+    return _join(lines)
 
 
-def _not_kept(section: RevisedSection | None, before: Before) -> Iterator[str]:
+def _faults_of_kept_items(section: RevisedSection | None, before: Before) -> Iterator[str]:
     """What a section keeps, and the draft does not have."""
-    for kept, cells in _kept(section):
-        if not before.has(kept.keep, cells):
+    for item, cells in _kept_items(section):
+        if not before.has(item.keep, cells):
             what = "sentence or item" if cells is None else f"row of {cells} cells"
-            yield f"the draft has no {what} {kept.keep} to keep"
+            yield f"the draft has no {what} {item.keep} to keep"
 
 
-def _kept(section: RevisedSection | None) -> Iterator[tuple[KeptReply, int | None]]:
+def _kept_items(section: RevisedSection | None) -> Iterator[tuple[KeptReply, int | None]]:
     """What a section keeps, each with the columns of its table; None in a text."""
     for block in section.blocks if section else ():
         cells = len(block.columns) if isinstance(block, TableOf) else None
@@ -217,11 +223,11 @@ def _faults(
     reply: Reply,
     sections: Sequence[tuple[int, SectionReply | RevisedSection]],
     *,
-    offered: int,
+    passage_count: int,
     guard: PlantedFilter | None,
     before: Before = NOTHING,
 ) -> list[str]:
-    placed: list[tuple[str, StatementReply | RowReply | KeptReply, AnyBlock | None]] = [
+    statements: list[tuple[str, StatementReply | RowReply | KeptReply, AnyBlock | None]] = [
         (f"{name} {number}", each, None)
         for name, title in PARTS.items()
         for number, each in enumerate(getattr(reply, title.casefold(), None) or [], start=1)
@@ -229,20 +235,20 @@ def _faults(
     for number, section in sections:
         for at, block in enumerate(section.blocks, start=1):
             items = enumerate(_items(block), start=1)
-            placed += [(f"{number or 'new'}.{at}.{item}", each, block) for item, each in items]
+            statements += [(f"{number or 'new'}.{at}.{item}", each, block) for item, each in items]
     faults = [
         f"{place}: {fault}"
-        for place, each, block in placed
+        for place, each, block in statements
         for fault in (
-            _faults_of_kept(each, block, before)
+            _faults_of_kept_row(each, block, before)
             if isinstance(each, KeptReply)
-            else _faults_of(each, offered, guard, resting=_rests_on_rows(each.kind, block, before))
+            else _faults_of(each, passage_count, guard, resting=_rests_on_rows(each.kind, block, before))
         )
     ]
-    headed = [(f"section {number or 'new'}", section.heading) for number, section in sections]
-    headed += [("opening_heading", reply.opening_heading)] if isinstance(reply, PrintedReply) else []
-    ordered = [name for name, heading in headed if guard and guard.in_heading(heading)]
-    return [*faults, *(f"{name}: its heading repeats what a source orders" for name in ordered)]
+    headings = [(f"section {number or 'new'}", section.heading) for number, section in sections]
+    headings += [("opening_heading", reply.opening_heading)] if isinstance(reply, PrintedReply) else []
+    names = [name for name, heading in headings if guard and guard.in_heading(heading)]
+    return [*faults, *(f"{name}: its heading repeats what a source orders" for name in names)]
 
 
 def _items(block: AnyBlock) -> Sequence[StatementReply | RowReply | KeptReply]:
@@ -256,14 +262,15 @@ def _items(block: AnyBlock) -> Sequence[StatementReply | RowReply | KeptReply]:
 
 
 def _faults_of(
-    statement: StatementReply | RowReply, offered: int, guard: PlantedFilter | None, *, resting: bool
+    statement: StatementReply | RowReply, passage_count: int, guard: PlantedFilter | None, *, resting: bool
 ) -> Iterator[str]:
     """`resting`: it needs no passages of its own."""
     cells = statement.cells if isinstance(statement, RowReply) else []
     sources = _sources(statement)
-    unknown = [number for number in sources if not 1 <= number <= offered]
-    if unknown:
-        yield f"there is no passage {', '.join(map(str, unknown))}; passages are numbered 1 (P1) to {offered}"
+    unknown_numbers = [number for number in sources if not 1 <= number <= passage_count]
+    if unknown_numbers:
+        numbers = ", ".join(map(str, unknown_numbers))
+        yield f"there is no passage {numbers}; passages are numbered 1 (P1) to {passage_count}"
     text = statement.text if isinstance(statement, StatementReply) else " | ".join(cell.text for cell in cells)
     if mark := _MARK.search("".join(split_code(text)[::2])):
         yield f"{mark[0]} stands in the text: name passages in `sources` only"
@@ -273,9 +280,9 @@ def _faults_of(
         yield fault
 
 
-def _faults_of_kept(kept: KeptReply, block: AnyBlock | None, before: Before) -> Iterator[str]:
+def _faults_of_kept_row(item: KeptReply, block: AnyBlock | None, before: Before) -> Iterator[str]:
     """A total that is kept rests on rows that may have gone."""
-    row = before.rows.get(kept.keep)
+    row = before.rows.get(item.keep)
     if row and row.kind == "derived" and not _names_passages(row) and not _rests_on_rows(row.kind, block, before):
         yield _NO_PASSAGE.format(kind=row.kind)
 
@@ -299,6 +306,6 @@ def _names_passages(row: TableRow) -> bool:
     return any(row.passages_by_cell())
 
 
-def _joined(faults: Sequence[str]) -> str:
+def _join(faults: Sequence[str]) -> str:
     rest = len(faults) - _MOST_FAULTS
     return "\n".join([*faults[:_MOST_FAULTS], *([f"and {rest} more such faults"] if rest > 0 else [])])

@@ -39,7 +39,7 @@ MOST_RESULTS = 20
 """So many documents are listed beside those whose passages are at work."""
 
 PASSAGES_A_QUERY = 3
-REPEATED = 0.8
+REPEAT_SHARE = 0.8
 """A passage that shares so much with the summary says nothing new."""
 
 
@@ -117,14 +117,14 @@ def grown_pool(
     summarized_by, searches = dict(pool["summarized_by"]), {**dict.fromkeys(queries, 0), **pool["searches"]}
     for hit in hits:
         # The title stands in place of the summary: the document store holds the text that it begins.
-        titled = {**hit["result"], "summary": hit["result"]["title"]}
-        summarized_by.setdefault(results.setdefault(canonical_url(titled["url"]), titled)["url"], hit["text"])
+        result = {**hit["result"], "summary": hit["result"]["title"]}
+        summarized_by.setdefault(results.setdefault(canonical_url(result["url"]), result)["url"], hit["text"])
         if hit["query"]:
             searches[hit["query"]] = searches.get(hit["query"], 0) + 1
     pages = {results[canonical_url(page["url"])]["url"]: page["problem"] for page in state.get("read", [])}
     weights = source_weights(state)
     return {
-        "passages": grown(pool["passages"], (_evidence(hit, results, weights) for hit in hits)),
+        "passages": merge_evidence(pool["passages"], (_evidence(hit, results, weights) for hit in hits)),
         "results": list(results.values()),
         "summarized_by": summarized_by,
         "searches": searches,
@@ -134,7 +134,7 @@ def grown_pool(
     }
 
 
-def grown(pool: Sequence[Evidence], new: Iterable[Evidence]) -> list[Evidence]:
+def merge_evidence(pool: Sequence[Evidence], new: Iterable[Evidence]) -> list[Evidence]:
     """The pool and what is new, by id. A passage that is found again keeps its place and all its queries."""
     by_id: dict[str, Evidence] = {each["id"]: each for each in pool}
     for each in new:
@@ -160,14 +160,14 @@ def _evidence(hit: Mapping[str, Any], results: Mapping[str, Any], weights: Mappi
     }
 
 
-def offered(pool: Sequence[Evidence], *, pinned: Sequence[str], tokens: int) -> list[Evidence]:
+def select_evidence(pool: Sequence[Evidence], *, pinned_ids: Sequence[str], tokens: int) -> list[Evidence]:
     """What a call may read of the pool: pinned passages, then each query's best three, then the rest by rank.
 
-    `pinned`: ids that stand first, in their order, whatever they take. The others come best first as far as `tokens`
-    goes; one that does not fit any more is passed over for smaller ones.
+    `pinned_ids`: those that stand first, in their order, whatever they take. The others come best first as far as
+    `tokens` goes; one that does not fit any more is passed over for smaller ones.
     """
-    first, ids = _with_ids(pool, pinned), {*pinned}
-    others = {each["id"]: each for each in (*seated(pool), *_ranked(pool)) if each["id"] not in ids}
+    first, ids = _with_ids(pool, pinned_ids), {*pinned_ids}
+    others = {each["id"]: each for each in (*in_turns(pool), *_by_rank(pool)) if each["id"] not in ids}
     return [*first, *fitting(others.values(), tokens=tokens - sum(each["tokens"] for each in first))]
 
 
@@ -181,7 +181,7 @@ def fitting(passages: Iterable[Evidence], *, tokens: int) -> list[Evidence]:
     return fit
 
 
-def seated(pool: Sequence[Evidence], queries: Collection[str] | None = None) -> list[Evidence]:
+def in_turns(pool: Sequence[Evidence], queries: Collection[str] | None = None) -> list[Evidence]:
     """Each query's first passage, then each one's second, then third; of all queries, or of these."""
     by_query: dict[str, list[Evidence]] = {}
     for each in pool:
@@ -195,7 +195,7 @@ def seated(pool: Sequence[Evidence], queries: Collection[str] | None = None) -> 
     return [each for row in zip_longest(*rows) for each in row if each is not None]
 
 
-def _ranked(pool: Sequence[Evidence]) -> list[Evidence]:
+def _by_rank(pool: Sequence[Evidence]) -> list[Evidence]:
     """By the best place in any query, then by all places.
 
     A sum over all queries alone puts what many name in passing before what one query is about.
@@ -229,20 +229,20 @@ def earlier_ids(state: ResearchState, best: Submission | None) -> list[str]:
     return [each["id"] for each in state.get("passages", [])] or [each.id for each in (best.passages if best else [])]
 
 
-def working_ids(pool: EvidencePool, pinned: Sequence[str], *, tokens: int) -> list[str]:
+def working_ids(pool: EvidencePool, pinned_ids: Sequence[str], *, tokens: int) -> list[str]:
     """The pinned passages and the best of the others, as far as `tokens` goes."""
-    return [each["id"] for each in offered(pool["passages"], pinned=pinned, tokens=tokens)]
+    return [each["id"] for each in select_evidence(pool["passages"], pinned_ids=pinned_ids, tokens=tokens)]
 
 
-def room_for(pool: EvidencePool, pinned: Sequence[str], limits: ContextProfile) -> int:
+def room_for(pool: EvidencePool, pinned_ids: Sequence[str], limits: ContextProfile) -> int:
     """What passages may take: what the profile says, and half of it again where a draft holds on to the most.
 
     All that was found, where that is at most twice what the draft rests on: who mends a citation may need any of it.
     """
-    every, cited = sum(each["tokens"] for each in pool["passages"]), tokens_of(pool, pinned)
-    if not limits.compact and every <= min(limits.offered_tokens, MOST_OF_WHOLE * cited):
+    every, cited_tokens = sum(each["tokens"] for each in pool["passages"]), tokens_of(pool, pinned_ids)
+    if not limits.compact and every <= min(limits.offered_tokens, MOST_OF_WHOLE * cited_tokens):
         return every
-    return max(limits.chosen_tokens, cited + limits.chosen_tokens // 2)
+    return max(limits.chosen_tokens, cited_tokens + limits.chosen_tokens // 2)
 
 
 def tokens_of(pool: EvidencePool, ids: Iterable[str]) -> int:
@@ -316,7 +316,7 @@ def nearest_passages(task: PageTask, page: FullText, summary: str) -> list[tuple
     hits = []
     for query, place in task["places"].items():
         for nearness, piece in enumerate(page.nearest(query, PASSAGES_A_QUERY), start=1):
-            if shared_content(piece.text, summary) < REPEATED:
+            if shared_content(piece.text, summary) < REPEAT_SHARE:
                 at = {"query": query, "place": place + nearness, "heading": piece.heading}
                 size = estimate_tokens(piece.text)
                 hits.append((piece.text, {**at, "summarized": False, "result": task["result"], "tokens": size}))

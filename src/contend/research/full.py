@@ -21,6 +21,7 @@ from contend.models.round import best_round
 from contend.models.task import CallUsage
 from contend.prompts.research import (
     ChoosePrompt,
+    EarlierSearch,
     FixesPrompt,
     MarkedPlace,
     NumberedLesson,
@@ -28,14 +29,13 @@ from contend.prompts.research import (
     ResearchHead,
     ResearchPlanPrompt,
     RevisePrompt,
-    SearchMade,
     SectionPrompt,
     SourceDocument,
     SummarizePrompt,
 )
 from contend.research.ask import ask, profile, rejection_reason, searched_sources, stance_of, team_of
 from contend.research.draft_forms import length_of, shown_draft
-from contend.research.drafts import draft_of, faults_of, faults_of_revision, revised, section_of, with_summary
+from contend.research.drafts import draft_of, faults_of, faults_of_revision, revise, section_of, with_summary
 from contend.research.evidence import Evidence, EvidencePool, numbers_of, pool_of
 from contend.research.planted import guard_of
 from contend.research.state import ResearchState, WrittenSection
@@ -47,7 +47,7 @@ CHARACTERS_A_WORD = 2
 """Of Japanese, for a word of English."""
 
 _CATALOGUE_TOKENS = 3_000
-_HEADINGS_SHOWN = (40, 20, 12, 8, 5, 3, 0)
+_HEADING_LIMITS = (40, 20, 12, 8, 5, 3, 0)
 """So many of a document's headings are listed: as many as lets all documents be named."""
 
 
@@ -72,84 +72,89 @@ async def plan(services: Services, state: ResearchState, best: Submission | None
 
 
 async def choose(
-    services: Services, state: ResearchState, shown: Sequence[Evidence], passages: Sequence[Passage], *, budget: int
+    services: Services,
+    state: ResearchState,
+    candidates: Sequence[Evidence],
+    passages: Sequence[Passage],
+    *,
+    budget: int,
 ) -> tuple[ChoiceReply, CallUsage]:
     """Which of the passages serve which point, and what none answers."""
     head, pool = await _head(services, state, passages), await pool_of(services, state)
     prompt = ChoosePrompt(head=head, budget=budget, searches=_searches(pool))
-    step = f"choose {len(pool['shown'])} {len(shown)}"
+    step = f"choose {len(pool['shown'])} {len(candidates)}"
     answer = await ask(services, state, "writer", prompt, ChoiceReply, step=step, passages=passages)
     return answer.value, answer.usage
 
 
 async def write(
-    services: Services, state: ResearchState, offered: Sequence[Passage], before: Draft | None
+    services: Services, state: ResearchState, passages: Sequence[Passage], before: Draft | None
 ) -> tuple[Draft, CallUsage]:
     """A first draft, or `before` with what changes."""
-    bullets, step, guard = state.get("bullets", []), str(state["iteration_count"]), guard_of(state, offered)
-    values = await _to_write(services, state, offered, with_points=before is None)
+    bullets, step, guard = state.get("bullets", []), str(state["iteration_count"]), guard_of(state, passages)
+    values = await _to_write(services, state, passages, with_points=before is None)
     values |= length_values(state["options"]["length"])
     if before is None:
         first = ReportPrompt(**values, outline=outline_of(state))
-        mend = partial(faults_of, offered=len(offered), guard=guard)
-        written = await ask(services, state, "writer", first, ReportReply, step=step, passages=offered, faults=mend)
-        return draft_of(written.value, offered, bullets, _title(state)), written.usage
+        mend = partial(faults_of, passage_count=len(passages), guard=guard)
+        answer = await ask(services, state, "writer", first, ReportReply, step=step, passages=passages, faults=mend)
+        return draft_of(answer.value, passages, bullets, _title(state)), answer.usage
     prompt = RevisePrompt(
         **values,
         **length_of(before),
-        draft=draft_text(before, offered),
+        draft=draft_text(before, passages),
         marks=_marks(state),
         fixes=await fixes_for(services, state),
         new_passages=_new_numbers(state),
     )
-    again = partial(faults_of_revision, draft=before, offered=len(offered), guard=guard)
-    changed = await ask(services, state, "writer", prompt, RevisionReply, step=step, passages=offered, faults=again)
-    return revised(before, changed.value, offered, bullets), changed.usage
+    again = partial(faults_of_revision, draft=before, passage_count=len(passages), guard=guard)
+    revision = await ask(services, state, "writer", prompt, RevisionReply, step=step, passages=passages, faults=again)
+    return revise(before, revision.value, passages, bullets), revision.usage
 
 
 async def write_section(
-    services: Services, state: ResearchState, number: int, offered: Sequence[Passage]
+    services: Services, state: ResearchState, number: int, passages: Sequence[Passage]
 ) -> WrittenSection:
     """One section of a long report, at the same time as the others."""
     outline, length = outline_of(state), length_values(state["options"]["length"])
     prompt = SectionPrompt(
-        **await _to_write(services, state, offered),
+        **await _to_write(services, state, passages),
         outline=outline,
         number=number,
         words=round(length["words"] / len(outline)),
         characters=round(length["characters"] / len(outline)),
     )
     step = f"{state['iteration_count']} section {number}"
-    mend = partial(faults_of, offered=len(offered), guard=guard_of(state, offered), number=number)
-    answer = await ask(services, state, "writer", prompt, SectionDraftReply, step=step, passages=offered, faults=mend)
-    section, used = section_of(answer.value, offered, state.get("bullets", []))
+    mend = partial(faults_of, passage_count=len(passages), guard=guard_of(state, passages), number=number)
+    answer = await ask(services, state, "writer", prompt, SectionDraftReply, step=step, passages=passages, faults=mend)
+    section, lessons = section_of(answer.value, passages, state.get("bullets", []))
     return {
         "number": number,
         "section": section.model_dump(mode="json"),
-        "bullets": used,
+        "bullets": lessons,
         "usage": answer.usage.model_dump(mode="json"),
         "failure": "",
     }
 
 
 async def summarize(
-    services: Services, state: ResearchState, offered: Sequence[Passage], sections: Sequence[WrittenSection]
+    services: Services, state: ResearchState, passages: Sequence[Passage], sections: Sequence[WrittenSection]
 ) -> tuple[Draft, CallUsage]:
     """The long report whole: its sections, and what stands around them by who has read them."""
-    written = [Section.model_validate(each["section"]) for each in sections]
-    first = next(each for section in written for each in section.statements())
+    bodies = [Section.model_validate(each["section"]) for each in sections]
+    first = next(each for section in bodies for each in section.statements())
     body = Draft(
         title=_title(state),
         summary=[first],
         findings=[first],
-        sections=written,
+        sections=bodies,
         bullets_used=list(dict.fromkeys(bullet for each in sections for bullet in each["bullets"])),
     )
-    head, step = await _head(services, state, offered), f"{state['iteration_count']} summary"
-    prompt = SummarizePrompt(head=head, draft=draft_text(body, offered, only_sections=True))
-    mend = partial(faults_of, offered=len(offered), guard=guard_of(state, offered))
-    answer = await ask(services, state, "writer", prompt, SummaryReply, step=step, passages=offered, faults=mend)
-    return with_summary(body, answer.value, offered), answer.usage
+    head, step = await _head(services, state, passages), f"{state['iteration_count']} summary"
+    prompt = SummarizePrompt(head=head, draft=draft_text(body, passages, only_sections=True))
+    mend = partial(faults_of, passage_count=len(passages), guard=guard_of(state, passages))
+    answer = await ask(services, state, "writer", prompt, SummaryReply, step=step, passages=passages, faults=mend)
+    return with_summary(body, answer.value, passages), answer.usage
 
 
 def writes_by_section(state: ResearchState) -> bool:
@@ -164,12 +169,12 @@ def outline_of(state: ResearchState) -> list[str]:
 
 
 async def review(
-    services: Services, state: ResearchState, offered: Sequence[Passage], draft: Draft
+    services: Services, state: ResearchState, passages: Sequence[Passage], draft: Draft
 ) -> tuple[FixesReply, CallUsage]:
     """What to mend in the draft, what to search for, and whether it can be handed in."""
     prompt = FixesPrompt(
-        head=await _head(services, state, offered),
-        draft=draft_text(draft, offered),
+        head=await _head(services, state, passages),
+        draft=draft_text(draft, passages),
         marks=_marks(state),
         **length_of(draft),
         **length_values(state["options"]["length"]),
@@ -214,8 +219,8 @@ def _of_criteria(coverage: MetricScore) -> Sequence[Fix]:
 
 def _plan_of(reply: ResearchPlanReply, state: ResearchState, pool: EvidencePool) -> ResearchPlan:
     """The plan. A point that no query serves is searched by its own words."""
-    served = {number for query in reply.queries for number in query.points}
-    alone = [point for number, point in enumerate(reply.points, start=1) if number not in served]
+    point_numbers = {number for query in reply.queries for number in query.points}
+    alone = [point for number, point in enumerate(reply.points, start=1) if number not in point_numbers]
     queries = [query.query for query in reply.queries]
     if not pool["searches"]:
         queries += alone
@@ -248,7 +253,7 @@ async def _head(
 ) -> str:
     """What the calls of a loop begin with alike, so that a provider need not read it anew."""
     points = (state.get("task_plan") or {}).get("investigation_points", []) if with_points else []
-    head = ResearchHead(**_question(state), points=points, passages=SourceDocument.numbered(passages))
+    head = ResearchHead(**_question(state), points=points, passages=SourceDocument.of_passages(passages))
     return (await services.run(state)).render(head)
 
 
@@ -288,47 +293,47 @@ def _new_numbers(state: ResearchState) -> list[int]:
     return [number for number, each in enumerate(state["passages"], start=1) if each["id"] not in ids]
 
 
-def _searches(pool: EvidencePool) -> list[SearchMade]:
+def _searches(pool: EvidencePool) -> list[EarlierSearch]:
     titles: dict[str, dict[str, None]] = {query: {} for query in pool["searches"]}
     for passage in pool["passages"]:
         for query in passage["queries"]:
             titles.setdefault(query, {})[passage["title"]] = None
-    return [SearchMade(query=query, titles="; ".join([*each][:6])) for query, each in titles.items()]
+    return [EarlierSearch(query=query, titles="; ".join([*each][:6])) for query, each in titles.items()]
 
 
 async def _catalogue(services: Services, state: ResearchState) -> dict[str, Any]:
     """The own documents, those nearest to the question where all are too many."""
-    searched = searched_sources(state)
-    if "local" not in searched:
+    sources = searched_sources(state)
+    if "local" not in sources:
         return {"catalogue": "", "more_documents": 0}
     entries = await services.sources.catalogue(state["options"]["documents"], state["execution_id"])
-    whole = searched == ["local"] and sum(entry.tokens for entry in entries) <= profile(state).offered_tokens
+    whole = sources == ["local"] and sum(entry.tokens for entry in entries) <= profile(state).offered_tokens
     if whole:
         # From headings a plan would guess what documents say that its team is about to read.
         entries = [entry._replace(headings=[]) for entry in entries]
     room = min(_CATALOGUE_TOKENS, profile(state, "supervisor").tokens // 10)
-    shown = listed(entries, tokens=room)
-    if len(shown) < len(entries):
+    brief = fit_headings(entries, tokens=room)
+    if len(brief) < len(entries):
         nearest = await services.sources.nearest(state["options"]["documents"], state["execution_id"], state["theme"])
         places = {url: place for place, url in enumerate(nearest)}
-        shown = listed(sorted(entries, key=lambda entry: places.get(entry.url, len(places))), tokens=room)
+        brief = fit_headings(sorted(entries, key=lambda entry: places.get(entry.url, len(places))), tokens=room)
     return {
-        "catalogue": "\n".join(map(_line, shown)),
-        "more_documents": len(entries) - len(shown),
+        "catalogue": "\n".join(map(_line, brief)),
+        "more_documents": len(entries) - len(brief),
         "whole": whole,
     }
 
 
-def listed(entries: Sequence[CatalogueEntry], *, tokens: int) -> list[CatalogueEntry]:
+def fit_headings(entries: Sequence[CatalogueEntry], *, tokens: int) -> list[CatalogueEntry]:
     """The documents with as many headings each as lets all be named; the leading ones where even titles are too much.
 
     `tokens`: what the list may take.
     """
-    for headings in _HEADINGS_SHOWN:
+    for headings in _HEADING_LIMITS:
         brief = [entry._replace(headings=entry.headings[:headings]) for entry in entries]
         if sum(estimate_tokens(f"{_line(entry)}\n") for entry in brief) <= tokens:
             return brief
-    few = [entry._replace(headings=entry.headings[: _HEADINGS_SHOWN[-2]]) for entry in entries]
+    few = [entry._replace(headings=entry.headings[: _HEADING_LIMITS[-2]]) for entry in entries]
     sizes = accumulate(estimate_tokens(f"{_line(entry)}\n") for entry in few)
     return [entry for entry, size in zip(few, sizes, strict=True) if size <= tokens]
 

@@ -94,8 +94,8 @@ class ResearchRoutes:
             return [Send("read_page", task) for task in pages]
         if state.get("to_choose"):
             return "choose"
-        done = state.get("accepted") or state.get("feedback") is None
-        return "supervise" if state.get("nothing_new") and done else await self._writers(state)
+        is_done = state.get("accepted") or state.get("feedback") is None
+        return "supervise" if state.get("nothing_new") and is_done else await self._writers(state)
 
     async def route_after_choose(self, state: ResearchState) -> list[Send] | Literal["write"]:
         """What no passage answers is searched for at once, and what comes of it chosen among."""

@@ -22,7 +22,7 @@ from contend.langgraph_compat import add_node
 from contend.llm.budget import Ledger
 from contend.models.evaluation import Submission
 from contend.models.options import TeamConfig
-from contend.models.research import CitedSentence, Draft, Found, SearchResult
+from contend.models.research import CitedSentence, Draft, FoundPassage, SearchResult
 from contend.models.task import CallUsage
 from contend.prompts.research import GraphPrompt
 from contend.report import Reference, build_report, read_draft
@@ -40,8 +40,8 @@ from contend.research.ask import (
 from contend.research.draft_forms import with_passages
 from contend.research.evidence import EMPTY, PASSAGES_A_QUERY, Evidence, EvidencePool, passages_of
 from contend.research.full import fixes_for, length_values
-from contend.research.nodes import search_done, turn_off
-from contend.research.planted import guard_of, screened, speaking_of, without_planted
+from contend.research.nodes import search_event, turn_off
+from contend.research.planted import guard_of, screen, speaking_of, without_planted_text
 from contend.research.state import ResearchInput, ResearchOutput, ResearchState
 from contend.retrieval import HybridIndex
 from contend.services import Services
@@ -54,16 +54,16 @@ from contend.tools import lend
 MOST_CHARACTERS = 100_000
 """Of a report; longer ones are not read."""
 
-_MOST_STEPS_TOLD = 200
+_MOST_STEP_EVENTS = 200
 _MOST_NAMES = 200
 _HITS = 5
 MOST_REFERENCES = 60
 _ALL = 10**9
 _NOWHERE = "it has neither a web address nor the name of a document of this run"
-_SHOWN = "## {hit.result.title}\n\nReference: {reference}\n\n{hit.text}"
+_HIT_TEXT = "## {hit.result.title}\n\nReference: {reference}\n\n{hit.text}"
 
 
-class Retrieved(NamedTuple):
+class RetrievedDocument(NamedTuple):
     """A cited document, and its text in passages."""
 
     result: SearchResult
@@ -73,7 +73,7 @@ class Retrieved(NamedTuple):
 class CitedDocuments(NamedTuple):
     """The documents by the keys of their references, and the reason by key for each that was not retrieved."""
 
-    documents: dict[str, Retrieved]
+    documents: dict[str, RetrievedDocument]
     missing: dict[str, str]
 
 
@@ -125,15 +125,15 @@ class GraphNodes:
 
     async def check(self, state: GraphState) -> GraphState:
         """What the report cites, retrieved and screened; then the submission."""
-        begun: GraphState = {**state, "iteration_count": 1}
+        first: GraphState = {**state, "iteration_count": 1}
         report = await asyncio.to_thread(read_draft, await self.services.documents.get(state["answer"]))
-        tell_step(self.services, begun, "search", how_many(state, len(report.references), "references"))
+        tell_step(self.services, first, "search", how_many(state, len(report.references), "references"))
         sources = await retrieve(self.services, state, report.references)
         draft, pool = await self._ground(report.draft, sources)
-        pool, usage = await screened(self.services, state, pool)
+        pool, usage = await screen(self.services, state, pool)
         submission = await self._submission(state, draft, pool, sources)
         text = await self.services.documents.put(submission.content)
-        tell_step(self.services, begun, "write", how_many(state, len(draft.sentences()), "statements"), document=text)
+        tell_step(self.services, first, "write", how_many(state, len(draft.sentences()), "statements"), document=text)
         calls = [*state.get("calls", []), *([usage.model_dump(mode="json")] if usage else [])]
         return {"calls": calls, "submission": await self.services.submissions.put(submission)}
 
@@ -163,7 +163,7 @@ class GraphNodes:
                 await self.services.record.save_usage(*key, new)
                 if mode == "values":
                     values = data
-                elif mode == "updates" and (step := shown_step(data)) and steps < _MOST_STEPS_TOLD:
+                elif mode == "updates" and (step := shown_step(data)) and steps < _MOST_STEP_EVENTS:
                     steps += 1
                     at_step: GraphState = {**state, "iteration_count": steps}
                     tell_step(self.services, at_step, "graph", step)
@@ -182,8 +182,8 @@ class GraphNodes:
             except SourceError as error:
                 await turn_off(self.services, task, error)
                 continue
-            self.services.tell(search_done(task, hits))
-            texts += [_SHOWN.format(hit=hit, reference=file_name(hit.result.url) or hit.result.url) for hit in hits]
+            self.services.tell(search_event(task, hits))
+            texts += [_HIT_TEXT.format(hit=hit, reference=file_name(hit.result.url) or hit.result.url) for hit in hits]
         return "\n\n".join(texts) or "Nothing was found."
 
     async def _prompt(self, state: GraphState) -> GraphPrompt:
@@ -205,18 +205,18 @@ class GraphNodes:
         evidence: dict[str, Evidence] = {}
 
         def nearest_to(sentence: CitedSentence) -> dict[str, list[str]]:
-            cited = {key: sources.documents[key] for key in sentence.passages if key in sources.documents}
-            by_document: dict[str, list[str]] = {key: [] for key in cited}
-            for key, document in cited.items():
+            documents = {key: sources.documents[key] for key in sentence.passages if key in sources.documents}
+            by_document: dict[str, list[str]] = {key: [] for key in documents}
+            for key, document in documents.items():
                 for piece in document.text.nearest(sentence.text, PASSAGES_A_QUERY):
                     each = _evidence(piece, document.result)
                     texts[each["id"]], evidence[each["id"]] = piece.text, each
                     by_document[key].append(each["id"])
             return by_document
 
-        grounded = await asyncio.to_thread(with_passages, draft, nearest_to)
+        draft_with_passages = await asyncio.to_thread(with_passages, draft, nearest_to)
         await self.services.documents.put_many([*texts.values()])
-        return grounded, {**EMPTY, "passages": [*evidence.values()]}
+        return draft_with_passages, {**EMPTY, "passages": [*evidence.values()]}
 
     async def _submission(
         self, state: GraphState, draft: Draft, pool: EvidencePool, sources: CitedDocuments
@@ -224,7 +224,7 @@ class GraphNodes:
         passages = passages_of(pool, [each["id"] for each in pool["passages"]])
         whole = await with_texts(self.services, passages)
         results = list({each.result.url: each.result for each in sources.documents.values()}.values())
-        own = without_planted(draft, guard_of(state, whole))
+        own = without_planted_text(draft, guard_of(state, whole))
         language = state["options"]["language"]
         report = build_report(own, whole, results, theme=state["theme"], language=language)
         return Submission(
@@ -253,16 +253,18 @@ def _evidence(piece: TextPiece, result: SearchResult) -> Evidence:
 
 async def retrieve(services: Services, state: GraphState, references: Mapping[str, Reference]) -> CitedDocuments:
     """Each reference once: own documents by name, pages as those of searches are read."""
-    own, documents = defaultdict[str, list[Found]](list), state["options"]["documents"]
+    own, documents = defaultdict[str, list[FoundPassage]](list), state["options"]["documents"]
     for section in await services.sources.whole(documents, state["execution_id"], _ALL) if documents else ():
         own[file_name(section.result.url)].append(section)
     answers = await asyncio.gather(*(_one(services, each, own) for each in [*references.values()][:MOST_REFERENCES]))
     by_key = dict(zip_longest(references, answers, fillvalue=f"over {MOST_REFERENCES} references"))
     missing = {key: answer for key, answer in by_key.items() if isinstance(answer, str)}
-    return CitedDocuments({key: each for key, each in by_key.items() if isinstance(each, Retrieved)}, missing)
+    return CitedDocuments({key: each for key, each in by_key.items() if isinstance(each, RetrievedDocument)}, missing)
 
 
-async def _one(services: Services, reference: Reference, own: Mapping[str, list[Found]]) -> Retrieved | str:
+async def _one(
+    services: Services, reference: Reference, own: Mapping[str, list[FoundPassage]]
+) -> RetrievedDocument | str:
     """The document, or why there is none."""
     if urlsplit(reference.address).scheme in {"http", "https"}:
         return await _page(services, reference)
@@ -272,7 +274,7 @@ async def _one(services: Services, reference: Reference, own: Mapping[str, list[
     return await asyncio.to_thread(_document, own[name]) if name else _NOWHERE
 
 
-async def _page(services: Services, reference: Reference) -> Retrieved | str:
+async def _page(services: Services, reference: Reference) -> RetrievedDocument | str:
     try:
         page = await services.sources.full_texts.read(reference.address)
         result = _result(reference, shorten(clean(page.pieces[0].text, single_line=True), SUMMARY_CHARACTERS))
@@ -280,7 +282,7 @@ async def _page(services: Services, reference: Reference) -> Retrieved | str:
         return str(error)
     except ValidationError:
         return "its address cannot be read"
-    return Retrieved(result, page)
+    return RetrievedDocument(result, page)
 
 
 def _result(reference: Reference, summary: str) -> SearchResult:
@@ -290,7 +292,7 @@ def _result(reference: Reference, summary: str) -> SearchResult:
     )
 
 
-def _document(sections: Sequence[Found]) -> Retrieved:
+def _document(sections: Sequence[FoundPassage]) -> RetrievedDocument:
     pieces = [TextPiece(each.heading, each.text) for each in sections]
     index = HybridIndex([f"{piece.heading}\n{piece.text}" for piece in pieces])
-    return Retrieved(sections[0].result, FullText(pieces, index))
+    return RetrievedDocument(sections[0].result, FullText(pieces, index))

@@ -12,9 +12,10 @@ from contend.errors import SourceError
 from contend.langgraph_compat import known_cause
 from contend.models.evaluation import Submission
 from contend.models.events import MOST_HITS, Hit, SearchDone, SourceOff
-from contend.models.research import Draft, Found, ResearchPlan
+from contend.models.research import Draft, FoundPassage, ResearchPlan
 from contend.research import compact, evidence, full
 from contend.research.ask import (
+    cost_update,
     draft_to_mend,
     hand_in,
     how_many,
@@ -22,14 +23,13 @@ from contend.research.ask import (
     profile,
     queries_of,
     searched_sources,
-    spent,
     team_of,
     tell_step,
     with_texts,
     working_sources,
 )
-from contend.research.planted import screened
-from contend.research.state import BEGUN, EMPTIED, PageTask, ResearchState, ResearchUpdate, SearchTask
+from contend.research.planted import screen
+from contend.research.state import AT_BEGIN, EMPTY_LIST, PageTask, ResearchState, ResearchUpdate, SearchTask
 from contend.research.writing import submission_of
 from contend.services import Services
 from contend.text import WORDS, compact_tables, estimate_tokens
@@ -51,7 +51,7 @@ class ResearchNodes:
         """Plan first; afterwards decide on `next_action`, without a call."""
         if not state.get("task_plan"):
             # A team's round begins with an empty state; each key that is written is a row of every store.
-            first = {} if "next_action" in state else BEGUN
+            first = {} if "next_action" in state else AT_BEGIN
             whole: ResearchState = {**state, **first}
             best = await self.services.submission(state.get("best_submission"))
             revision = await self._without_plan(whole, best) if best else None
@@ -82,7 +82,7 @@ class ResearchNodes:
         documents = (await self.services.run(task)).options.documents
         source = await self.services.sources.ready(task["source"], documents, task["execution_id"])
         hits = await source.search(task["query"], limit=task["limit"])
-        self.services.tell(search_done(task, hits))
+        self.services.tell(search_event(task, hits))
         return {"found": await self._store(hits, task["query"], is_summary=source.summarizes)}
 
     async def turn_off(self, task: SearchTask, error: NodeError) -> Command[Literal["collect"]]:
@@ -107,14 +107,14 @@ class ResearchNodes:
         if not pool["passages"]:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "nothing matched"
             raise SourceError(f"no source gave anything for {state['theme'][:80]!r} ({reasons})")
-        pool, usage = await screened(self.services, state, pool)
+        pool, usage = await screen(self.services, state, pool)
         if whole and not full.writes_by_section(state):
             pool = {**pool, "shown": [each["id"] for each in pool["passages"]]}
         working = self._working(state, pool, best, first=evidence.whole_ids(pool, whole))
         if state.get("found") or whole:
             pages = state.get("read", [])
-            read = sum(not page["problem"] for page in pages)
-            in_full = f", {how_many(state, len(pages), 'pages', part=read)}" if pages else ""
+            pages_in_full = sum(not page["problem"] for page in pages)
+            in_full = f", {how_many(state, len(pages), 'pages', part=pages_in_full)}" if pages else ""
             tell_step(self.services, state, "search", how_many(state, len(pool["results"]), "sources") + in_full)
         return {
             **working,
@@ -122,8 +122,8 @@ class ResearchNodes:
             "sources_off": off,
             "more_queries": [],
             # Where it grew up to this reading list: each key that is written is a row of every store.
-            **cast("ResearchUpdate", {key: EMPTIED for key in ("found", "failed", "read") if state.get(key)}),
-            **(await spent(self.services, state, usage) if usage else {}),
+            **cast("ResearchUpdate", {key: EMPTY_LIST for key in ("found", "failed", "read") if state.get(key)}),
+            **(await cost_update(self.services, state, usage) if usage else {}),
         }
 
     async def choose(self, state: ResearchState) -> ResearchUpdate:
@@ -131,13 +131,13 @@ class ResearchNodes:
         pool = await evidence.pool_of(self.services, state)
         best = await self.services.submission(state.get("best_submission"))
         by_id = {each["id"]: each for each in pool["passages"]}
-        budget, pinned = profile(state).chosen_tokens, pinned_ids(state, best)
+        budget, first_ids = profile(state).chosen_tokens, pinned_ids(state, best)
         candidates = [by_id[each] for each in state["to_choose"]]
         texts = await with_texts(self.services, evidence.passages_of(pool, state["to_choose"]))
         reply, usage = await full.choose(self.services, state, candidates, texts, budget=budget)
-        room = evidence.room_for(pool, pinned, profile(state))
-        choice = evidence.chosen_ids(reply, candidates, tokens=room - evidence.tokens_of(pool, pinned))
-        ids = evidence.within(pool, [*pinned, *choice, *evidence.earlier_ids(state, best)], tokens=room)
+        room = evidence.room_for(pool, first_ids, profile(state))
+        choice = evidence.chosen_ids(reply, candidates, tokens=room - evidence.tokens_of(pool, first_ids))
+        ids = evidence.within(pool, [*first_ids, *choice, *evidence.earlier_ids(state, best)], tokens=room)
         pool = {**pool, "shown": [*pool["shown"], *state["to_choose"]]}
         gaps = [query for query in reply.gaps if query not in pool["searches"]]
         tell_step(self.services, state, "choose", how_many(state, len(candidates), "passages", part=len(choice)))
@@ -148,7 +148,7 @@ class ResearchNodes:
             # One search for gaps a loop: what it finds is chosen among, and then written from.
             "more_queries": [] if state.get("gaps_searched") else gaps,
             "gaps_searched": True,
-            **await spent(self.services, state, usage),
+            **await cost_update(self.services, state, usage),
         }
 
     async def read_page(self, task: PageTask) -> ResearchUpdate:
@@ -166,7 +166,7 @@ class ResearchNodes:
         # A failed node's edges are not followed: without this, pages that all fail would end the graph silently.
         return Command(update={"read": [{"url": task["result"]["url"], "problem": str(why)}]}, goto="collect")
 
-    async def _store(self, hits: Sequence[Found], query: str, *, is_summary: bool) -> list[dict[str, Any]]:
+    async def _store(self, hits: Sequence[FoundPassage], query: str, *, is_summary: bool) -> list[dict[str, Any]]:
         documents = await self.services.documents.put_many([hit.text for hit in hits])
         return [
             {
@@ -201,16 +201,16 @@ class ResearchNodes:
         `first`: the ids of those that come before others, in this order.
         """
         limits, earlier = profile(state), evidence.earlier_ids(state, best)
-        pinned = pinned_ids(state, best)
-        room = evidence.room_for(pool, pinned, limits)
+        first_ids = pinned_ids(state, best)
+        room = evidence.room_for(pool, first_ids, limits)
         if limits.compact:
-            return evidence.at_work(pool, evidence.working_ids(pool, pinned, tokens=limits.chosen_tokens))
-        candidates = evidence.working_ids(pool, [*pinned, *earlier, *first], tokens=max(room, limits.offered_tokens))
+            return evidence.at_work(pool, evidence.working_ids(pool, first_ids, tokens=limits.chosen_tokens))
+        candidates = evidence.working_ids(pool, [*first_ids, *earlier, *first], tokens=max(room, limits.offered_tokens))
         if first and not full.writes_by_section(state):
             # One writer reads all there is; what it cites stays for the calls that follow.
             return {**evidence.at_work(pool, candidates), "to_choose": [], "nothing_new": False}
         everything = evidence.within(pool, [*earlier, *candidates], tokens=room)
-        old = {*pinned, *earlier, *pool["shown"]}
+        old = {*first_ids, *earlier, *pool["shown"]}
         new = [each for each in candidates if each not in old]
         has_draft = bool(state.get("draft_report"))
         if len(everything) == len(set(candidates)):
@@ -218,7 +218,7 @@ class ResearchNodes:
         if not new:
             # A model has chosen among all of it. A round that begins looks again at what its searches find first.
             queries = [] if has_draft else queries_of(state)
-            ids = [*earlier, *(each["id"] for each in evidence.seated(pool["passages"], queries)[: len(queries)])]
+            ids = [*earlier, *(each["id"] for each in evidence.in_turns(pool["passages"], queries)[: len(queries)])]
             working = evidence.within(pool, ids, tokens=room)
             return {**evidence.at_work(pool, working), "to_choose": [], "nothing_new": has_draft}
         return {"to_choose": new, "nothing_new": False}
@@ -264,7 +264,7 @@ class ResearchNodes:
             "next_action": "research",
             "human_input_required": wants_approval and not state.get("human_input"),
             "iteration_count": 1,
-            **await spent(self.services, state, usage),
+            **await cost_update(self.services, state, usage),
         }
 
 
@@ -323,7 +323,7 @@ async def turn_off(services: Services, task: SearchTask, error: SourceError) -> 
         services.tell(SourceOff(execution_id=execution_id, team_id=team_id, source=source, reason=str(error)))
 
 
-def search_done(task: SearchTask, hits: Sequence[Found]) -> SearchDone:
+def search_event(task: SearchTask, hits: Sequence[FoundPassage]) -> SearchDone:
     """One search as the run's followers are told of it."""
     return SearchDone(
         execution_id=task["execution_id"],

@@ -9,7 +9,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from contend.checks import passage_text
-from contend.checks.injection import BY_MODEL, Planted, certain_signals, excerpt_of, worth_asking
+from contend.checks.injection import BY_MODEL, PlantedText, certain_signals, excerpt_of, worth_asking
 from contend.errors import DraftError, ModelError
 from contend.llm import Scope
 from contend.models.replies import InjectionReply
@@ -24,10 +24,10 @@ from contend.run_context import ScreeningCall
 from contend.services import Services
 from contend.stores.documents import text_id
 
-MOST_ASKED = 60
+MOST_EXCERPTS = 60
 """So many excerpts are asked about at once; what comes after them, code alone decides on."""
 
-_REPEATED = (
+_REPEATS_ORDER = (
     "it gives orders to AI systems, or says what a source orders them to say: leave it out, or say it by passages "
     "that give no orders"
 )
@@ -42,16 +42,16 @@ class PlantedFilter:
     def __init__(self, passages: Sequence[Passage], request: str) -> None:
         """`passages` with their texts; `request`: the question and what its reader asks of the report."""
         self._by_id = {passage.id: passage for passage in passages}
-        self._numbered = [*passages]
+        self._passages = [*passages]
         speaking = {passage.url for passage in passages if passage.speaks_to_ai}
         texts = [(passage.url, f"{passage.heading}\n\n{passage.text}") for passage in passages]
-        self._planted = Planted(texts, speaking=speaking, question=request)
+        self._planted = PlantedText(texts, speaking=speaking, question=request)
 
     def fault(self, text: str, numbers: Sequence[int]) -> str:
         """What is wrong with a statement that rests on passages by these numbers; "" if nothing is."""
-        passages = [self._numbered[number - 1] for number in numbers if 1 <= number <= len(self._numbered)]
+        passages = [self._passages[number - 1] for number in numbers if 1 <= number <= len(self._passages)]
         if self._repeats(text, passages):
-            return _REPEATED
+            return _REPEATS_ORDER
         return _ALONE if passages and all(passage.speaks_to_ai for passage in passages) else ""
 
     def in_heading(self, text: str) -> bool:
@@ -63,7 +63,7 @@ class PlantedFilter:
     def source_of(self, sentence: CitedSentence) -> str:
         """The address of the source whose orders the sentence repeats, "" if none is known."""
         urls = [passage.url for passage in self._passages_of(sentence) if passage.speaks_to_ai]
-        speaking = [passage.url for passage in self._numbered if passage.speaks_to_ai]
+        speaking = [passage.url for passage in self._passages if passage.speaks_to_ai]
         return next(iter([*urls, *speaking]), "")
 
     def _passages_of(self, sentence: CitedSentence) -> list[Passage]:
@@ -74,7 +74,7 @@ class PlantedFilter:
         return self._planted.repeated_in(text, honest)
 
 
-def without_planted(draft: Draft, guard: PlantedFilter) -> Draft:
+def without_planted_text(draft: Draft, guard: PlantedFilter) -> Draft:
     """The draft without statements, headings and a title that repeat what its sources order; their sources are named.
 
     Raises:
@@ -90,8 +90,8 @@ def without_planted(draft: Draft, guard: PlantedFilter) -> Draft:
     ]
     title, opening = ("" if guard.in_heading(each) else each for each in (draft.title, draft.opening_heading))
     withheld = list(dict.fromkeys([*draft.withheld, *map(guard.source_of, orders)]))
-    headed = {"title": title, "opening_heading": opening, "sections": sections}
-    return rest.model_copy(update={**headed, "withheld": withheld})
+    headings = {"title": title, "opening_heading": opening, "sections": sections}
+    return rest.model_copy(update={**headings, "withheld": withheld})
 
 
 def guard_of(state: ResearchState, passages: Sequence[Passage]) -> PlantedFilter:
@@ -99,9 +99,7 @@ def guard_of(state: ResearchState, passages: Sequence[Passage]) -> PlantedFilter
     return PlantedFilter(passages, f"{state['theme']}\n{state['options']['instructions']}")
 
 
-async def screened(
-    services: Services, state: ResearchState, pool: EvidencePool
-) -> tuple[EvidencePool, CallUsage | None]:
+async def screen(services: Services, state: ResearchState, pool: EvidencePool) -> tuple[EvidencePool, CallUsage | None]:
     """The pool with a word on each new passage, and what asking cost. A source that speaks to AI systems does so whole.
 
     A model is asked once in a run about the same passages with a signal that code is not certain of; a small one is
@@ -140,7 +138,7 @@ def _screen(new: Sequence[Evidence], texts: dict[str, str]) -> tuple[dict[str, l
     signals = {each["id"]: names for each, text in whole if (names := certain_signals(text))}
     speaking = {each["url"] for each in new if each["id"] in signals}
     doubtful = [(each, text) for each, text in whole if each["url"] not in speaking and worth_asking(text)]
-    return signals, [(each, excerpt_of(text)) for each, text in doubtful[:MOST_ASKED]]
+    return signals, [(each, excerpt_of(text)) for each, text in doubtful[:MOST_EXCERPTS]]
 
 
 async def _ask_model(
@@ -158,7 +156,7 @@ async def _ask_model(
     first = key not in calls
     if first:
         calls[key] = asyncio.ensure_future(model.structured(prompt, InjectionReply, scope=scope))
-        calls[key].add_done_callback(lambda call: _forget_failed(calls, key, call))
+        calls[key].add_done_callback(lambda call: _forget_failure(calls, key, call))
     try:
         # Shielded: a team that is cancelled while it waits does not take the answer from the others.
         answer = await asyncio.shield(calls[key])
@@ -178,6 +176,6 @@ def _scope(state: ResearchState, passages: Sequence[Evidence]) -> Scope:
     return own if "reviewer" in team_of(state).models else replace(own, team_id="", round_number=0, lessons=())
 
 
-def _forget_failed(calls: dict[str, ScreeningCall], key: str, call: ScreeningCall) -> None:
+def _forget_failure(calls: dict[str, ScreeningCall], key: str, call: ScreeningCall) -> None:
     if call.cancelled() or call.exception() is not None:
         calls.pop(key, None)

@@ -14,7 +14,7 @@ from contend.models.research import (
     MOST_POINTS,
     CitedSentence,
     Draft,
-    Found,
+    FoundPassage,
     ItemList,
     Passage,
     ResearchPlan,
@@ -22,7 +22,7 @@ from contend.models.research import (
 )
 from contend.models.task import title_of
 from contend.research.ask import hand_in, how_many, tell_step
-from contend.research.state import BEGUN, ResearchInput, ResearchOutput, ResearchState, ResearchUpdate
+from contend.research.state import AT_BEGIN, ResearchInput, ResearchOutput, ResearchState, ResearchUpdate
 from contend.services import Services
 from contend.stores.documents import passage_id
 from contend.text import WORDS, shorten
@@ -63,15 +63,15 @@ class QuotesNode:
             source_priority={"local": 1},
             plan_text=_PLAN,
         )
-        begun: ResearchState = {**state, "iteration_count": 1}
-        tell_step(self.services, begun, "plan", how_many(state, len(points), "parts"), plan=plan)
+        first: ResearchState = {**state, "iteration_count": 1}
+        tell_step(self.services, first, "plan", how_many(state, len(points), "parts"), plan=plan)
         answers = await asyncio.to_thread(_answers, state["theme"], await _passages(self.services, state))
         submission = await _submission(self.services, state, plan, answers)
         detail = how_many(state, sum(len(answer.quotes) for answer in answers), "quotes")
         text = await self.services.documents.put(submission.content)
-        tell_step(self.services, begun, "write", detail, document=text)
+        tell_step(self.services, first, "write", detail, document=text)
         return {
-            **BEGUN,
+            **AT_BEGIN,
             "task_plan": plan.model_dump(mode="json"),
             "next_action": "end",
             "iteration_count": 1,
@@ -79,7 +79,7 @@ class QuotesNode:
         }
 
 
-async def _passages(services: Services, state: ResearchState) -> list[Found]:
+async def _passages(services: Services, state: ResearchState) -> list[FoundPassage]:
     documents, execution_id = state["options"]["documents"], state["execution_id"]
     if whole := await services.sources.whole(documents, execution_id, WHOLE_TOKENS):
         return whole
@@ -88,7 +88,7 @@ async def _passages(services: Services, state: ResearchState) -> list[Found]:
     return list({(hit.result.url, hit.heading, hit.text): hit for hit in hits}.values())
 
 
-def _answers(question: str, hits: Sequence[Found]) -> list[quotes.QuotedAnswer]:
+def _answers(question: str, hits: Sequence[FoundPassage]) -> list[quotes.QuotedAnswer]:
     sources = [quotes.SourceText(hit.result.url, hit.result.title, hit.heading, hit.text) for hit in hits]
     return quotes.answers_of(question, quotes.units_of(sources))
 
@@ -120,12 +120,12 @@ async def _submission(
 def _draft(answers: Sequence[quotes.QuotedAnswer], ids: dict[quotes.Unit, list[str]], summary: str) -> Draft:
     """The quotes as a draft has them: the best of each part as findings, all of them as sections."""
 
-    def quoted(chosen: Sequence[quotes.Quote]) -> list[CitedSentence]:
-        return [CitedSentence(text=quotes.said_by(quote.unit), passages=ids[quote.unit]) for quote in chosen]
+    def sentences_of(selection: Sequence[quotes.Quote]) -> list[CitedSentence]:
+        return [CitedSentence(text=quotes.said_by(quote.unit), passages=ids[quote.unit]) for quote in selection]
 
     opening = [CitedSentence(text=summary, kind="judgement")]
-    findings = quoted([answer.quotes[0] for answer in answers if answer.quotes])
-    parts = ((answer.part, quoted(answer.quotes or answer.nearest)) for answer in answers)
+    findings = sentences_of([answer.quotes[0] for answer in answers if answer.quotes])
+    parts = ((answer.part, sentences_of(answer.quotes or answer.nearest)) for answer in answers)
     sections = [Section(heading=part, blocks=[ItemList(items=items)]) for part, items in parts if items]
     plain = Section(blocks=[ItemList(items=opening)])
     return Draft(summary=opening, findings=findings or opening, sections=sections or [plain])

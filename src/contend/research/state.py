@@ -24,7 +24,7 @@ Chat = Annotated[
     add_messages,
 ]
 
-EMPTIED: Any = Overwrite([])
+EMPTY_LIST: Any = Overwrite([])
 """Empties a key that parallel branches add to."""
 
 
@@ -174,7 +174,7 @@ ResearchUpdate = ResearchState
 """A node's partial update: any of the state's keys."""
 
 
-BEGUN: ResearchUpdate = {
+AT_BEGIN: ResearchUpdate = {
     "messages": [],
     "task_plan": None,
     "research_data": [],
@@ -192,9 +192,9 @@ _ADDED_TO = ("found", "failed", "read", "written_sections")
 _LISTS = ("passages", "to_choose", "written_from", "marks", "more_queries", "calls")
 _FLAGS = ("gaps_searched", "open_searched", "nothing_new", "accepted")
 _NONE = ("pool", "submission", "report")
-_CLEARED = {**dict.fromkeys(_ADDED_TO, EMPTIED), **{key: [] for key in _LISTS}, **dict.fromkeys(_FLAGS, False)}
+_EMPTY_KEYS = {**dict.fromkeys(_ADDED_TO, EMPTY_LIST), **{key: [] for key in _LISTS}, **dict.fromkeys(_FLAGS, False)}
 
-FRESH = cast("ResearchUpdate", {**BEGUN, "problem": "", **_CLEARED, **dict.fromkeys(_NONE)})
+FRESH = cast("ResearchUpdate", {**AT_BEGIN, "problem": "", **_EMPTY_KEYS, **dict.fromkeys(_NONE)})
 """A research that begins on its own: nothing of one before it on the same thread stays."""
 
 

@@ -18,18 +18,18 @@ from contend.models.research import Draft, Passage, PlacedSentence, ResearchPlan
 from contend.report import state_to_report
 from contend.research import compact, full
 from contend.research.ask import (
+    cost_update,
     draft_to_mend,
     folders,
     how_many,
     passages_at_work,
     profile,
-    spent,
     tell_step,
     whole_results,
 )
 from contend.research.evidence import EvidencePool, at_work, pool_of, room_for, tokens_of, working_ids
-from contend.research.planted import guard_of, speaking_of, without_planted
-from contend.research.state import EMPTIED, ResearchState, ResearchUpdate, SectionTask, WrittenSection
+from contend.research.planted import guard_of, speaking_of, without_planted_text
+from contend.research.state import EMPTY_LIST, ResearchState, ResearchUpdate, SectionTask, WrittenSection
 from contend.services import Services
 from contend.text import shorten
 
@@ -51,7 +51,7 @@ class WritingNodes:
             draft, usage = await full.write(self.services, state, passages, draft_to_mend(state, best))
             marks, later = await marks_of(draft, passages), await self._later_passages(state, draft)
             update = {**await self._with_draft(state, draft, passages, marks=marks), **later}
-        return {**update, **await spent(self.services, state, usage)}
+        return {**update, **await cost_update(self.services, state, usage)}
 
     async def _later_passages(self, state: ResearchState, draft: Draft) -> ResearchUpdate:
         """Of more than later calls hold: what the draft cites and what searches found best, in the documents' order."""
@@ -93,15 +93,15 @@ class WritingNodes:
         after_sections: ResearchState = {**state, "calls": [*state.get("calls", []), *calls]}
         return {
             **await self._with_draft(state, draft, passages, marks=[*missing, *await marks_of(draft, passages)]),
-            "written_sections": EMPTIED,
-            **await spent(self.services, after_sections, usage),
+            "written_sections": EMPTY_LIST,
+            **await cost_update(self.services, after_sections, usage),
         }
 
     async def _with_draft(
         self, state: ResearchState, draft: Draft, passages: Sequence[Passage], *, marks: list[dict[str, str]]
     ) -> ResearchUpdate:
         """What a new draft makes of the state."""
-        draft = without_planted(draft, guard_of(state, passages))
+        draft = without_planted_text(draft, guard_of(state, passages))
         with_draft: ResearchState = {**state, "draft_report": draft.model_dump(mode="json")}
         report = state_to_report(with_draft, results=await whole_results(self.services, state), passages=passages)
         text = report.to_markdown(state["options"]["language"], folders=folders(self.services, state))
@@ -131,7 +131,7 @@ class WritingNodes:
             review = ResearchUpdate(accepted=accept, feedback=full.fixes_text(fixes), more_queries=fixes.gaps)
         feedback = "" if review["accepted"] else review["feedback"] or _wish(review["more_queries"])
         tell_step(self.services, state, "review", shorten(feedback, 80) or "accepted", feedback=feedback)
-        return {**review, **await spent(self.services, state, usage)}
+        return {**review, **await cost_update(self.services, state, usage)}
 
 
 def _wish(queries: Sequence[str]) -> str:
@@ -153,7 +153,7 @@ async def marks_of(draft: Draft, passages: Sequence[Passage]) -> list[dict[str, 
 def _marks(draft: Draft, passages: Sequence[Passage]) -> Iterator[dict[str, str]]:
     texts = {each.id: PassageText(each.id, each.title, each.text) for each in passages}
     figures = {number for each in passages for number in _DIGITS.findall(f"{each.title}\n{each.heading}\n{each.text}")}
-    for each in draft.placed():
+    for each in draft.placed_sentences():
         if each.sentence.kind == "stated" and (lines := "; ".join(_mark_lines(each, texts, figures))):
             yield {"place": each.place, "text": lines}
 

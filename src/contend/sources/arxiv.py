@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeVar
 
 from contend.errors import SourceError
-from contend.models.research import Found
+from contend.models.research import FoundPassage
 from contend.settings import service_address
 from contend.sources.calls import (
     Queue,
@@ -23,7 +23,7 @@ from contend.sources.calls import (
     refuse_if_busy,
     why_unreachable,
 )
-from contend.sources.source import AskedSource, as_found
+from contend.sources.source import AskedSource, found_passage
 from contend.text import clean, host_of, shorten
 
 if TYPE_CHECKING:
@@ -79,12 +79,12 @@ class ArxivSource(AskedSource):
         paper = _PAPER.match(url)
         return f"{self._base_url}/pdf/{paper[1]}" if paper else None
 
-    async def _ask(self, terms: str, limit: int) -> list[Found]:
+    async def _ask(self, terms: str, limit: int) -> list[FoundPassage]:
         # Both are slow to load, and no part of the deadline.
         await asyncio.to_thread(import_module, "arxiv")
         await asyncio.to_thread(certificates)
         papers = await self._queue.call(partial(self._papers, terms, limit))
-        return self._usable([_as_found(paper, 1 - place / limit) for place, paper in enumerate(papers)])
+        return self._usable([_found_passage(paper, 1 - place / limit) for place, paper in enumerate(papers)])
 
     def _papers(self, terms: str, limit: int, seconds: float) -> "list[arxiv.Result]":
         """Most relevant first. A page that comes short is followed by another, an interval later."""
@@ -118,9 +118,9 @@ def as_search_query(query: str) -> str:
     return line if _FIELD.search(line) else " ".join(_SYNTAX.sub(" ", line).split())
 
 
-def _as_found(paper: "arxiv.Result", relevance: float) -> Found | None:
+def _found_passage(paper: "arxiv.Result", relevance: float) -> FoundPassage | None:
     day = paper.published.date()
-    return as_found(
+    return found_passage(
         "arxiv",
         title=paper.title,
         text=clean(paper.summary, single_line=True),

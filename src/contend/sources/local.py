@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from contend.errors import InputError
-from contend.models.research import Found, SearchResult
+from contend.models.research import FoundPassage, SearchResult
 from contend.retrieval import Embedder, default_embedder
 from contend.sources.local_index import (
     CatalogueEntry,
@@ -100,9 +100,11 @@ class LocalDocuments:
         why = "; ".join(reason_lines(left_out, self._paths))
         return f"no readable document in {', '.join(map(str, self._paths))}{f': {why}' if why else ''}"
 
-    async def search(self, query: str, *, limit: int) -> list[Found]:
+    async def search(self, query: str, *, limit: int) -> list[FoundPassage]:
         """At most `limit` sections with what answers in them, best first; those of one document share its url."""
-        return await self._with_fresh_index(lambda index: [_as_found(index, hit) for hit in index.search(query, limit)])
+        return await self._with_fresh_index(
+            lambda index: [_found_passage(index, hit) for hit in index.search(query, limit)]
+        )
 
     async def read_all(self, progress: Progress | None = None) -> None:
         """Read what was not read yet, as before a search: `left_out` is complete afterwards.
@@ -117,12 +119,12 @@ class LocalDocuments:
         """The documents that are searched, in the order of their paths."""
         return await self._with_fresh_index(LocalIndex.catalogue)
 
-    async def whole(self, most_tokens: int) -> list[Found]:
+    async def whole(self, most_tokens: int) -> list[FoundPassage]:
         """All sections of all documents in order, where they take at most so many tokens together; else none."""
 
-        def fitting(index: LocalIndex) -> list[Found]:
+        def fitting(index: LocalIndex) -> list[FoundPassage]:
             tokens = sum(file.tokens for file in index.files.values())
-            return [_as_found(index, hit) for hit in index.sections()] if tokens <= most_tokens else []
+            return [_found_passage(index, hit) for hit in index.sections()] if tokens <= most_tokens else []
 
         return await self._with_fresh_index(fitting)
 
@@ -201,7 +203,7 @@ def _stepwise(progress: Progress) -> Progress:
     return tell
 
 
-def _as_found(index: LocalIndex, hit: PieceHit) -> Found:
+def _found_passage(index: LocalIndex, hit: PieceHit) -> FoundPassage:
     result = SearchResult(
         title=index.title_of(hit.file),
         summary=shorten(clean(hit.piece.text, single_line=True), _SUMMARY_CHARACTERS),
@@ -210,7 +212,7 @@ def _as_found(index: LocalIndex, hit: PieceHit) -> Found:
         published_date=hit.file.published,
         relevance_score=hit.score,
     )
-    return Found(result, hit.section.text, hit.section.heading.removeprefix(hit.file.title).removeprefix(" › "))
+    return FoundPassage(result, hit.section.text, hit.section.heading.removeprefix(hit.file.title).removeprefix(" › "))
 
 
 def validate_paths(paths: Sequence[Path]) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from contend.errors import SourceError
-from contend.models.research import Found, SearchResult
+from contend.models.research import FoundPassage, SearchResult
 from contend.registry import Function, FunctionFailed, start_function
 from contend.settings.files import SourceConfig
 from contend.sources.calls import Queue, SharedAnswers, TransientError
@@ -35,7 +35,7 @@ class Source(Protocol):
         """None if the source can be used, else the reason it is off; answers within 3 seconds."""
         ...
 
-    async def search(self, query: str, *, limit: int) -> list[Found]:
+    async def search(self, query: str, *, limit: int) -> list[FoundPassage]:
         """At most `limit` results, best first.
 
         Raises:
@@ -55,9 +55,9 @@ class AskedSource(ABC):
 
     def __init__(self) -> None:
         self.left_out = 0
-        self._answers: SharedAnswers[list[Found]] = SharedAnswers()
+        self._answers: SharedAnswers[list[FoundPassage]] = SharedAnswers()
 
-    async def search(self, query: str, *, limit: int) -> list[Found]:
+    async def search(self, query: str, *, limit: int) -> list[FoundPassage]:
         """At most `limit` results, and no more than the source gives, best first.
 
         Raises:
@@ -73,9 +73,9 @@ class AskedSource(ABC):
         return clean(query, single_line=True).strip()
 
     @abstractmethod
-    async def _ask(self, terms: str, limit: int) -> list[Found]: ...
+    async def _ask(self, terms: str, limit: int) -> list[FoundPassage]: ...
 
-    def _usable(self, results: Sequence[Found | None]) -> list[Found]:
+    def _usable(self, results: Sequence[FoundPassage | None]) -> list[FoundPassage]:
         usable = [each for each in results if each is not None]
         if count := len(results) - len(usable):
             self.left_out += count
@@ -90,7 +90,7 @@ _MOST_AUTHORS = 50
 _MOST_CATEGORIES = 20
 
 
-def as_found(source: str, *, title: str, text: str, url: str, **facts: Any) -> Found | None:  # noqa: ANN401 - as below
+def found_passage(source: str, *, title: str, text: str, url: str, **facts: Any) -> FoundPassage | None:  # noqa: ANN401 - as below
     """Cleaned and shortened to what fits; None without text or without a usable web address.
 
     The passage keeps the text whole up to 20,000 characters; without a title the address stands for it. `facts`: what
@@ -112,16 +112,16 @@ def as_found(source: str, *, title: str, text: str, url: str, **facts: Any) -> F
         )
     except ValidationError:
         return None
-    return Found(result, shorten(whole, _TEXT_CHARACTERS))
+    return FoundPassage(result, shorten(whole, _TEXT_CHARACTERS))
 
 
-def item_found(source: str, item: object) -> Found | None:
+def passage_of_item(source: str, item: object) -> FoundPassage | None:
     """A result as a service or a function gives it: `title`, `text`, `url`, `published_date`, `authors`, `score`."""
     if not isinstance(item, Mapping):
         return None
     title, text, url = (value if isinstance(value := item.get(key), str) else "" for key in ("title", "text", "url"))
     authors = item.get("authors")
-    return as_found(
+    return found_passage(
         source,
         title=title,
         text=text,
@@ -174,12 +174,12 @@ class FunctionSource(AskedSource):
         """None: the function was found, and only a search tells more."""
         return None
 
-    async def _ask(self, query: str, limit: int) -> list[Found]:
+    async def _ask(self, query: str, limit: int) -> list[FoundPassage]:
         items = await self._queue.call(partial(self._call, query, limit))
         if not isinstance(items, list):
             excerpt = shorten(repr(items), 80)
             raise SourceError(f"the function of source {self.name} gave {excerpt}: return a list of results")
-        return self._usable([item_found(self.name, item) for item in items])[:limit]
+        return self._usable([passage_of_item(self.name, item) for item in items])[:limit]
 
     def _call(self, query: str, limit: int, seconds: float) -> object:
         who = f"the function of source {self.name}"

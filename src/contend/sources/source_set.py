@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from contend.errors import InputError, SourceError
 from contend.models.events import DocumentsLeftOut, DocumentsRead, Event
-from contend.models.research import Found
+from contend.models.research import FoundPassage
 from contend.registry import Function, Registry
 from contend.retrieval import HybridIndex
 from contend.settings import Settings, environment_options, secret_text
@@ -257,7 +257,7 @@ class SourceSet:
         source = await self.ready("local", documents, execution_id)
         return list(dict.fromkeys(hit.result.url for hit in await source.search(query, limit=_NEAREST_HITS)))
 
-    async def whole(self, documents: Sequence[str], execution_id: str, most_tokens: int) -> list[Found]:
+    async def whole(self, documents: Sequence[str], execution_id: str, most_tokens: int) -> list[FoundPassage]:
         """All sections of the own documents in order; none where they take more than so many tokens together."""
         return await (await self._own(documents, execution_id)).whole(most_tokens)
 

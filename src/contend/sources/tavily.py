@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from tenacity import AsyncRetrying
 
 from contend.errors import SourceError
-from contend.models.research import Found
+from contend.models.research import FoundPassage
 from contend.settings import service_address
 from contend.sources.calls import TransientError, http_client, refuse_if_busy, retry_rules, why_unreachable
-from contend.sources.source import AskedSource, item_found
+from contend.sources.source import AskedSource, passage_of_item
 from contend.text import clean, host_of, shorten
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class TavilySource(AskedSource):
         """None if there is a key and a connection to Tavily opens, else why not; within 3 seconds."""
         return self._fault_of_key() or await why_unreachable(self._base_url)
 
-    async def search(self, query: str, *, limit: int) -> list[Found]:
+    async def search(self, query: str, *, limit: int) -> list[FoundPassage]:
         """As any source; SourceError also without a usable key."""
         if fault := self._fault_of_key():
             raise SourceError(fault)
@@ -68,7 +68,7 @@ class TavilySource(AskedSource):
             return "TAVILY_API_KEY holds characters that no key has: copy it again"
         return None
 
-    async def _ask(self, terms: str, limit: int) -> list[Found]:
+    async def _ask(self, terms: str, limit: int) -> list[FoundPassage]:
         await asyncio.to_thread(import_module, "tavily")  # heavy
         ends_at = time.monotonic() + self._deadline
         rules = retry_rules(self._deadline, first_wait_seconds=self._retry_wait)
@@ -76,7 +76,7 @@ class TavilySource(AskedSource):
             with attempt:
                 items = await _search(self._base_url, self._key, terms, limit=limit, seconds=ends_at - time.monotonic())
         results = [isinstance(item, dict) and {**item, "text": item.get("content")} for item in items[:limit]]
-        return self._usable([item_found("tavily", each) for each in results])
+        return self._usable([passage_of_item("tavily", each) for each in results])
 
 
 async def _search(base_url: str, api_key: str, query: str, *, limit: int, seconds: float) -> list[Any]:

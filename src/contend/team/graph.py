@@ -26,7 +26,7 @@ from contend.models.task import CallUsage
 from contend.preflight import answer, is_alone, open_question, opening_update, problem_alone, refuse
 from contend.prompts.judging import JudgePrompt
 from contend.registry import TEAM_KINDS, team_kind
-from contend.research.state import EMPTIED
+from contend.research.state import EMPTY_LIST
 from contend.run_context import RunContext, identity
 from contend.services import Services
 from contend.team.judge_view import uncovered_points
@@ -77,7 +77,7 @@ class TeamNodes:
             "best_submission": best.submission if best else None,
             "submission": None,
             "calls": [],
-            "scores": EMPTIED,
+            "scores": EMPTY_LIST,
         }
 
     async def fail(self, state: TeamState, error: NodeError) -> Command[Literal["brief", "finish_run"]]:
@@ -135,7 +135,7 @@ class TeamNodes:
         result = evaluation_of(
             [each.score for each in results],
             language=view.options.language,
-            places={each.sentence.text: each.place for each in reversed(submission.draft.placed())},
+            places={each.sentence.text: each.place for each in reversed(submission.draft.placed_sentences())},
         )
         new_round = Round(
             round_number=view.round_number,
@@ -157,7 +157,7 @@ class TeamNodes:
             await view.record_decision(decision, asked_judge=False, seconds=new_round.seconds)
         return {
             "rounds": [*_before(state), await view.run.keep_round(new_round)],
-            "scores": EMPTIED,  # the round's record has them
+            "scores": EMPTY_LIST,  # the round's record has them
             "decision": decision.model_dump(mode="json"),
             **times,
         }

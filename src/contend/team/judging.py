@@ -178,7 +178,7 @@ def _verdicts_prompt(
     return VerdictsPrompt(
         user_query=theme,
         instructions=options.instructions,
-        passages=SourceDocument.numbered(view.passages),
+        passages=SourceDocument.of_passages(view.passages),
         submission=view.text,
         structured=view.structured,
         invented=view.invented,

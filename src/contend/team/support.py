@@ -228,7 +228,7 @@ def _passages_of(claims: Sequence[CheckedClaim]) -> list[PassageText]:
 def _prompt(claims: Sequence[CheckedClaim]) -> CitationPrompt:
     passages = _passages_of(claims)
     return CitationPrompt(
-        passages=SourceDocument.numbered(Passage(url="", **each._asdict()) for each in passages),
+        passages=SourceDocument.of_passages(Passage(url="", **each._asdict()) for each in passages),
         claims=shown_citations(claims, numbers_of([each.id for each in passages])),
     )
 
