@@ -1,14 +1,16 @@
 import asyncio
 import json
 import re
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from langchain_core.messages import BaseMessage, HumanMessage
 
 import contend
+from contend.app import RunOutcome
 from contend.checks import citation_numbers
 from contend.contest.graph import build_contest_graph
 from contend.errors import InputError, RunChanged, SourceError, UnknownThread
@@ -16,6 +18,7 @@ from contend.models.events import RoundScored, WinnerPicked
 from contend.models.research import FoundPassage
 from contend.models.task import ExecutionRow
 from contend.stores.checkpoints import open_checkpointer
+from fakes.children import enter_folder
 from fakes.contests import Contest, write_workspace
 from fakes.now import Now
 from fakes.vendors import Vendors
@@ -29,8 +32,28 @@ def contest(contest: Contest) -> Contest:
     return contest
 
 
-async def test_a_contest_ends_with_a_cited_report_and_a_winner(contest: Contest) -> None:
-    outcome = await contest.run(THEME, learn=True)
+class Finished(NamedTuple):
+    """A contest of two rounds that several tests read."""
+
+    contest: Contest
+    vendors: Vendors
+    outcome: RunOutcome
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Iterator[Finished]:
+    folder = tmp_path_factory.mktemp("finished")
+    write_workspace(folder / "workspace")
+    with Vendors() as vendors:
+        contest = Contest(folder / "workspace", shared_documents, vendors.base_url)
+        with pytest.MonkeyPatch.context() as patch:
+            enter_folder(folder, patch)
+            outcome = asyncio.run(contest.run(THEME, thread_id="finished"))
+        yield Finished(contest, vendors, outcome)
+
+
+async def test_a_contest_ends_with_a_cited_report_and_a_winner(finished: Finished) -> None:
+    outcome = finished.outcome
 
     assert outcome.status == "completed"
     assert outcome.report is not None
@@ -46,7 +69,7 @@ async def test_a_contest_ends_with_a_cited_report_and_a_winner(contest: Contest)
 async def test_a_team_that_fails_leaves_the_others_and_is_named(contest: Contest, vendors: Vendors) -> None:
     vendors.fail(model="beta", status=401)
 
-    outcome = await contest.run(THEME)
+    outcome = await contest.run(THEME, max_rounds=1)
 
     assert outcome.status == "partial"
     assert outcome.exit_code == 1
@@ -195,12 +218,12 @@ async def test_a_run_without_any_source_is_refused_with_each_reason(contest: Con
 async def test_lessons_of_one_run_stand_in_the_next_runs_prompts_but_one_team_goes_without(
     contest: Contest, vendors: Vendors
 ) -> None:
-    await contest.run(THEME, learn=True, dataset="bridges")
+    await contest.run(THEME, learn=True, dataset="bridges", max_rounds=1)
     services = contest.services()
     (bullet,) = (await services.playbooks.load("bridges")).bullets
     before = len(vendors.calls)
 
-    second = await contest.run(THEME, learn=True, dataset="bridges")
+    second = await contest.run(THEME, learn=True, dataset="bridges", max_rounds=1)
 
     plans = [call for call in vendors.calls[before:] if call.prompt == "supervisor/plan"]
     on_trial = re.compile(rf"{re.escape(bullet.content)}</bullet-\w+> \(on trial\)")
@@ -217,7 +240,7 @@ async def test_lessons_of_one_run_stand_in_the_next_runs_prompts_but_one_team_go
 
 
 async def test_without_learning_the_playbook_stays_as_it_was(contest: Contest, workspace: Path) -> None:
-    await contest.run(THEME, learn=False)
+    await contest.run(THEME, learn=False, max_rounds=1)
 
     assert not (workspace / "playbooks").exists()
 
@@ -227,7 +250,7 @@ async def test_a_learning_loop_that_fails_leaves_the_report_and_makes_the_run_pa
 ) -> None:
     vendors.fail(prompt="reflector/reflect", status=401)
 
-    outcome = await contest.run(THEME, learn=True)
+    outcome = await contest.run(THEME, learn=True, max_rounds=1)
 
     assert outcome.report is not None
     assert outcome.status == "partial"
@@ -235,8 +258,8 @@ async def test_a_learning_loop_that_fails_leaves_the_report_and_makes_the_run_pa
 
 
 async def test_a_second_question_on_a_finished_thread_is_a_run_of_its_own(contest: Contest) -> None:
-    first = await contest.run(THEME, learn=True, thread_id="chat")
-    second = await contest.run("What is a team?", learn=True, thread_id="chat")
+    first = await contest.run(THEME, learn=True, thread_id="chat", max_rounds=1)
+    second = await contest.run("What is a team?", learn=True, thread_id="chat", max_rounds=1)
 
     assert second.execution_id != first.execution_id
     assert second.theme == "What is a team?"
@@ -244,15 +267,14 @@ async def test_a_second_question_on_a_finished_thread_is_a_run_of_its_own(contes
     assert len(second.summary.team_statuses) == 2
 
 
-async def test_a_finished_run_is_not_run_again_by_resume(contest: Contest, vendors: Vendors) -> None:
-    done = await contest.run(THEME, thread_id="done")
-    calls = len(vendors.calls)
+async def test_a_finished_run_is_not_run_again_by_resume(finished: Finished) -> None:
+    calls = len(finished.vendors.calls)
 
-    again = await contest.resume("done")
+    again = await finished.contest.resume("finished")
 
     assert not again.went_on
-    assert again.markdown == done.markdown
-    assert len(vendors.calls) == calls
+    assert again.markdown == finished.outcome.markdown
+    assert len(finished.vendors.calls) == calls
 
 
 async def test_resume_of_an_unknown_thread_starts_nothing(contest: Contest, workspace: Path) -> None:
@@ -322,7 +344,7 @@ async def _rounds_recorded(contest: Contest, execution_id: str, team_id: str) ->
 
 
 async def test_a_stopped_run_is_recorded_as_interrupted(contest: Contest, vendors: Vendors) -> None:
-    await _stopped(contest, vendors, thread_id="stopped")
+    await _stopped(contest, vendors, thread_id="stopped", max_rounds=1)
 
     services = contest.services()
     row = await services.record.latest_execution("stopped")
@@ -335,7 +357,7 @@ async def test_a_stopped_run_is_recorded_as_interrupted(contest: Contest, vendor
 async def test_resume_after_a_changed_team_is_refused_with_its_name_and_goes_on_by_force(
     contest: Contest, vendors: Vendors, workspace: Path
 ) -> None:
-    await _stopped(contest, vendors, thread_id="stopped")
+    await _stopped(contest, vendors, thread_id="stopped", max_rounds=1)
     team = workspace / "config" / "teams" / "beta.toml"
     team.write_text(team.read_text("utf-8") + "# changed\n", "utf-8")
 
@@ -347,25 +369,23 @@ async def test_resume_after_a_changed_team_is_refused_with_its_name_and_goes_on_
 
 
 async def test_a_new_question_on_an_unfinished_thread_is_refused(contest: Contest, vendors: Vendors) -> None:
-    await _stopped(contest, vendors, thread_id="stopped")
+    await _stopped(contest, vendors, thread_id="stopped", max_rounds=1)
 
     with pytest.raises(InputError, match="unfinished run"):
         await contest.run("What is a team?", thread_id="stopped")
 
 
-async def test_state_holds_plain_json_only(contest: Contest) -> None:
-    await contest.run(THEME, learn=True, thread_id="plain")
-
-    services = contest.services()
+async def test_state_holds_plain_json_only(finished: Finished) -> None:
+    services = finished.contest.services()
     async with open_checkpointer(services.settings) as saver:
         graph = build_contest_graph(services).compile(checkpointer=saver)
         walked = 0
-        async for checkpoint in saver.alist({"configurable": {"thread_id": "plain"}}):
+        async for checkpoint in saver.alist({"configurable": {"thread_id": "finished"}}):
             for name, value in checkpoint.checkpoint["channel_values"].items():
                 if not name.startswith(("branch:", "__")):
                     _assert_plain(value, name)
                     walked += 1
-        final = (await graph.aget_state({"configurable": {"thread_id": "plain"}})).values
+        final = (await graph.aget_state({"configurable": {"thread_id": "finished"}})).values
     await services.aclose()
     assert walked > 50
     assert json.loads(json.dumps(final["summary"])) == final["summary"]
@@ -385,12 +405,10 @@ def _assert_plain(value: Any, path: str) -> None:  # noqa: ANN401 - any state
         assert value is None or type(value) in {str, int, float, bool}, f"{path}: {type(value)}"
 
 
-async def test_prompts_events_record_and_report_show_one_ranking(contest: Contest) -> None:
-    outcome = await contest.run(THEME)
-
-    picked = next(event for event in contest.events if isinstance(event, WinnerPicked))
-    services = contest.services()
-    recorded = await services.record.leaderboard(outcome.execution_id)
+async def test_prompts_events_record_and_report_show_one_ranking(finished: Finished) -> None:
+    picked = next(event for event in finished.contest.events if isinstance(event, WinnerPicked))
+    services = finished.contest.services()
+    recorded = await services.record.leaderboard(finished.outcome.execution_id)
     await services.aclose()
     assert [(entry.rank, entry.team_id, entry.best_score) for entry in recorded] == [
         (entry.rank, entry.team_id, entry.best_score) for entry in picked.leaderboard
@@ -416,7 +434,7 @@ async def test_no_more_teams_than_the_cap_are_in_flight(workspace: Path, documen
 
 
 async def test_a_japanese_question_gets_a_japanese_report(contest: Contest) -> None:
-    outcome = await contest.run("強制終了した後、再開はどのように動きますか？")
+    outcome = await contest.run("強制終了した後、再開はどのように動きますか？", max_rounds=1)
 
     assert "## 参考文献" in (outcome.markdown or "")
     assert outcome.report is not None
