@@ -192,9 +192,16 @@ FOREIGN = "foreign"
 @lru_cache(maxsize=4096)
 def signals(text: str) -> tuple[str, ...]:
     """The names of the signals that any sentence of a text gives."""
-    sentences = [each for sentence in split_sentences(clean(text)) for each in _folded_sentences(sentence)]
-    names = [name for name, gives in SIGNALS.items() if any(map(gives, sentences))]
+    given = {name for sentence in split_sentences(clean(text)) for name in _signals_of(sentence)}
+    names = [name for name in SIGNALS if name in given]
     return (*names, *([FOREIGN] if _is_foreign(text) else []))
+
+
+@lru_cache(maxsize=16_384)
+def _signals_of(sentence: str) -> tuple[str, ...]:
+    """A sentence is looked at with its passage, with its heading and by itself, and again in each round."""
+    pieces = [*_folded_sentences(sentence)]
+    return tuple(name for name, gives in SIGNALS.items() if any(map(gives, pieces)))
 
 
 def certain_signals(text: str) -> list[str]:
@@ -342,9 +349,13 @@ def _fold(sentence: str) -> tuple[str, int]:
         disguises += look is not None and len(word) > 1
         return word if look is None else look
 
-    text = _WORD.sub(plain, _LINK.sub(" ", sentence))
+    text = _LINK.sub(" ", sentence)
+    if not text.isascii():
+        text = _WORD.sub(plain, text)
     text = _EMPHASIS.sub("", normalize(text)).replace("ß", "ss").lower()
-    return " ".join("".join(_bare(letter) for letter in text).split()), disguises
+    if not text.isascii():
+        text = "".join(map(_bare, text))
+    return " ".join(text.split()), disguises
 
 
 def _word(word: str) -> str | None:
