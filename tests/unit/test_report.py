@@ -38,6 +38,19 @@ def test_a_sentence_without_a_full_stop_gets_one() -> None:
     assert finding("Bridges hum", "a") == "Bridges hum[1]."
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("It hums where:", "It hums where[1]:"),
+        ("橋は次の場合に鳴る：", "橋は次の場合に鳴る[1]："),
+        ("wind; ", "wind[1];"),
+    ],
+)
+def test_what_leads_on_to_the_next_keeps_its_end(text: str, shown: str) -> None:
+    assert finding(text, "a") == shown
+    assert finding(text) == text.strip()
+
+
 def test_a_sentence_that_rests_on_two_sources_shows_both_in_order() -> None:
     assert finding("Bridges hum!", "b", "a", "b") == "Bridges hum[1][2]!"
 

@@ -233,14 +233,15 @@ def _by_url(results: Sequence[SearchResult], passages: Sequence[Passage]) -> dic
 
 
 _LETTER_STOPS = re.compile(r"(?:\b[^\W\d_]\.){2}\Z")
+_ENDS = SENTENCE_STOPS + ",;:、，；： "
 _STOP_IN_QUOTES = re.compile(r"[.!?。！？…][\"'”’»)\]」』）*_]+\Z")
 
 
 def _with_marks(text: str, marks: str) -> str:
-    """The sentence with its marks before its full stop: `Bridges hum[1][2].`, `橋は鳴る[1]。`."""
+    """The sentence with its marks before what ends it, `It hums[1][2].`, `橋は鳴る[1]。`; a bare end gets a stop."""
     if _STOP_IN_QUOTES.search(text):
         return text + marks
-    sentence = text.rstrip(SENTENCE_STOPS)
+    sentence = text.rstrip(_ENDS)
     if sentence != text and not _LETTER_STOPS.search(text):
-        return sentence + marks + text[len(sentence) :]
-    return text.rstrip(" ,;:、，；：") + marks + ("。" if detect_language(text) == "ja" else ".")
+        return sentence + marks + text[len(sentence) :].rstrip()
+    return text.rstrip() + marks + ("。" if detect_language(text) == "ja" else ".")
