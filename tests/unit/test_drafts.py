@@ -23,7 +23,7 @@ from contend.models.research import (
     TableRow,
 )
 from contend.report.build import build_report, published_lines
-from contend.report.plain import published_markdown, with_ranges
+from contend.report.plain import published_markdown, with_joined_marks
 from contend.report.reading import read_draft
 from contend.research.draft_forms import length_of, shown_draft, with_passages, without
 from contend.research.drafts import draft_of, faults_of, faults_of_revision, revise
@@ -562,7 +562,7 @@ def test_cells_read_back_from_their_report_with_their_sources(language: Literal[
     named = with_cells(summary=[statement_reply("Bridges hum.", 1, 2, 3)])
     markdown = build_report(named, PASSAGES, RESULTS, theme="Why?", language=language).to_markdown(language)
 
-    (table,) = read_draft(with_ranges(markdown)).draft.tables().values()
+    (table,) = read_draft(with_joined_marks(markdown)).draft.tables().values()
 
     first, second, third = (f"https://a.org/{number}" for number in (1, 2, 3))
     assert table.columns == ["Bridge", "Hertz", "Cost | £"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from contend.checks import check_validity
 from contend.models.record import Language
 from contend.models.research import ResearchReport, SearchResult
-from contend.report import head_markdown, published_markdown, read_draft, read_references, with_ranges
+from contend.report import head_markdown, published_markdown, read_draft, read_references, with_joined_marks
 from contend.scoring import submission_of
 from fakes.reports import finished_report, run_head
 
@@ -50,9 +50,9 @@ def test_three_marks_or_more_in_a_row_are_published_as_a_range_that_is_read_as_i
     single = "It hums [1][2][3][5]. It sings [1][2]. `x[1][2][3]` is code. Loud [5][2][3][4]."
     reference_list = "\n\n## References\n\n" + "\n".join(f"{n}. Wind. https://a.example/{n}" for n in range(1, 6))
 
-    published = with_ranges(f"{single}{reference_list}")
+    published = with_joined_marks(f"{single}{reference_list}")
 
-    assert published.startswith("It hums [1–3][5]. It sings [1][2]. `x[1][2][3]` is code. Loud [5][2–4].")
+    assert published.startswith("It hums [1–3,5]. It sings [1,2]. `x[1][2][3]` is code. Loud [5,2–4].")
     assert read_references(published).body == single
     report = submission_of(published, "Why?").report
     assert check_validity(report, {source.url for source in report.sources}) == (5, 5, [])
@@ -97,7 +97,7 @@ def test_a_report_whose_reader_says_how_it_is_laid_out_has_the_headings_of_its_s
         f"# {report.theme}", "## Sites", "## 1. Money", "## 2. Room", "## Constraints and Challenges",
         "## Sources", "## About this run", "## References",
     ]  # fmt: skip
-    assert "\n\nIt costs 240 [1][2].\n\n" in text
+    assert "\n\nIt costs 240 [1,2].\n\n" in text
     assert "\n1. **T**; prices.csv\n" in text
     references = read_references(text)
     assert "It costs 240 [1][2]." in references.body

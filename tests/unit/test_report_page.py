@@ -144,7 +144,7 @@ def test_each_mark_of_a_cell_shows_the_passage_of_that_cell_on_the_page_and_in_t
     behind = [(1, "Two of b."), (2, "One of a."), (2, "Two of a."), (1, "One of b.")]
     row = page.partition("<tbody>")[2].partition("</tbody>")[0]
     assert re.findall(r'href="#source-(\d)" title="Title \w — ([^"]+)"', row) == [(str(n), text) for n, text in behind]
-    marks = [mark for mark in evidence.marks if mark.sentence == "0 Hz[1][2] | 1 Hz[2] | 2 Hz[1]"]
+    marks = [mark for mark in evidence.marks if mark.sentence == "0 Hz[1,2] | 1 Hz[2] | 2 Hz[1]"]
     assert [(mark.number, mark.passages[0].text) for mark in marks] == behind
 
 

@@ -18,7 +18,7 @@ from contend.contest.closing import NO_FAILURE
 from contend.errors import StoreUnwritable
 from contend.models.research import ResearchReport
 from contend.readiness import check_folder
-from contend.report import with_ranges
+from contend.report import with_joined_marks
 from contend.sources.local import OWN_REPORTS
 from contend.stores import write_file
 from contend.text import clean, normalize
@@ -35,7 +35,7 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
     if board.models:
         parts += [ends_table(board, outcome.message), ""]
     if outcome.report is not None:
-        summary = Markdown(ui.plain(with_ranges(outcome.report.executive_summary)), hyperlinks=False)
+        summary = Markdown(ui.plain(with_joined_marks(outcome.report.executive_summary)), hyperlinks=False)
         parts += [Text(tr("Summary"), style="bold"), Padding(summary, (0, 0, 0, 2)), ""]
         parts += [] if board.models else [*_quotes(outcome.report), ""]
     if outcome.questions:

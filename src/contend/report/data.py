@@ -13,7 +13,7 @@ from contend.checks.injection import PlantedText
 from contend.models.record import Language, Record, ReloadedRecord, UtcDatetime
 from contend.models.research import Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
-from contend.report.plain import with_ranges
+from contend.report.plain import with_joined_marks
 from contend.text import clean, normalize, shown_address, without_sentences
 
 EVIDENCE_FILE = "evidence.json"
@@ -70,7 +70,7 @@ class ReportEvidence(Record):
         """`doubts`: why sentences are marked, by what is shown of them."""
         numbers = citation_numbers(report)
         behind = PassagesBehind(lines, numbers=numbers)
-        texts = ((with_ranges(line.text.strip("| ")), line) for line in lines)
+        texts = ((with_joined_marks(line.text.strip("| ")), line) for line in lines)
         sentences = [(sentence, doubts.get(line.text, "")) for sentence, line in texts for _ in line.marks]
         in_turn = sentences if len(sentences) == len(numbers) else [("", "")] * len(numbers)
         return cls(

@@ -1,9 +1,8 @@
 """A report as one page that loads nothing and runs nothing."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
-from itertools import chain
 from pathlib import Path
 from string import Template
 from urllib.parse import urlsplit
@@ -19,7 +18,7 @@ from contend.models.research import Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
 from contend.report.data import PassagesBehind
 from contend.report.head import ReportHead, head_markdown, replies_line, shown_outcome
-from contend.report.plain import MARKS, in_ranges
+from contend.report.plain import MARKS, in_ranges, numbers_in
 from contend.text import WORDS, clean, shorten, shown_address
 
 _PHRASES = {"a", "br", "code", "em", "span", "strong"}
@@ -69,7 +68,7 @@ def to_html(
 
 
 class _CitationLinks:
-    """Renders Markdown with each `[n]` that has a source as a link to it, `[8][9][10]` as `[8–10]`.
+    """Renders Markdown with each `[n]` that has a source as a link to it, `[2][8][9][10]` as `[2,8–10]`.
 
     `first_marks`: under which number's link each source is cited first.
     """
@@ -103,20 +102,23 @@ class _CitationLinks:
         tokens: list[Token] = []
         for place, part in enumerate(MARKS.split(text)):
             if place % 2:
-                tokens += chain.from_iterable(map(self._links, in_ranges(part)))
+                tokens += self._links(part)
             elif part:
                 tokens.append(_text(part))
         return tokens
 
-    def _links(self, numbers: Sequence[int]) -> list[Token]:
-        """Of a range the first and the last number are links, and the dash is one to those between."""
-        if not 1 <= numbers[0] <= numbers[-1] <= len(self._sources):
-            return [_text("".join(f"[{number}]" for number in numbers))]
-        if len(numbers) == 1:
-            return self._link_to(numbers, f"[{numbers[0]}]")
-        first, *between, last = numbers
-        links = [*self._link_to([first], f"[{first}"), *self._link_to(between, "–"), *self._link_to([last], f"{last}]")]
-        return [Token("span_open", "span", 1, attrs={"class": "range"}), *links, Token("span_close", "span", -1)]
+    def _links(self, marks: str) -> Iterator[Token]:
+        """A link for each number of marks in a row; of a range the dash is one to those between."""
+        groups, numbers = list(in_ranges(marks)), numbers_in(marks)
+        if not 1 <= min(numbers) <= max(numbers) <= len(self._sources):
+            yield _text(marks)
+            return
+        for place, (first, *others) in enumerate(groups, start=1):
+            begin, end = "[" if place == 1 else ",", "]" if place == len(groups) else ""
+            yield from self._link_to([first], f"{begin}{first}{'' if others else end}")
+            if others:
+                yield from self._link_to(others[:-1], "–")
+                yield from self._link_to(others[-1:], f"{others[-1]}{end}")
 
     def _link_to(self, numbers: Sequence[int], label: str) -> list[Token]:
         titles = []

@@ -1,7 +1,7 @@
 """Model text as Markdown that shows what was written: code alone writes citations, headings, HTML and links.
 
-Nothing is taken out but citation marks, and addresses that no source has, which leave a word in their place. Three
-marks or more that code writes read as ranges.
+Nothing is taken out but citation marks, and addresses that no source has, which leave a word in their place. Marks in
+a row that code writes share their brackets.
 """
 
 import html
@@ -192,12 +192,12 @@ def in_ranges(marks: str) -> Iterator[Sequence[int]]:
         begin = end
 
 
-def with_ranges(markdown: str) -> str:
-    """Markdown whose marks `[8][9][10]` read `[8–10]`; code stays as it is."""
+def with_joined_marks(markdown: str) -> str:
+    """Markdown whose marks `[2][8][9][10]` read `[2,8–10]`; code stays as it is."""
 
     def in_brackets(marks: re.Match[str]) -> str:
         groups = in_ranges(marks[0])
-        return "".join(f"[{group[0]}–{group[-1]}]" if len(group) > 1 else f"[{group[0]}]" for group in groups)
+        return f"[{','.join('–'.join(map(str, dict.fromkeys([group[0], group[-1]]))) for group in groups)}]"
 
     pieces = split_code(markdown)
     pieces[::2] = [MARKS.sub(in_brackets, piece) for piece in pieces[::2]]
@@ -211,7 +211,7 @@ def published_markdown(report: ResearchReport, appendix: str, language: Language
     """
     references = f"\n## {WORDS[language].headings.references}\n"
     body, heading, entries = report.to_markdown(language, folders=folders).rpartition(references)
-    text, behind = with_ranges(body), with_ranges(appendix)
+    text, behind = with_joined_marks(body), with_joined_marks(appendix)
     if report.own_headings:
         return f"{text}\n{behind}\n{heading}{entries}\n"
     return f"{text}{heading}{entries}\n\n{behind}\n"

@@ -9,7 +9,7 @@ import { t } from "./words.js";
 
 // Tags in a report are text that somebody wrote: they are shown, not read.
 const marked = new Marked({ gfm: true, tokenizer: { html: () => undefined, tag: () => undefined } });
-const CITATION = /\[(\d{1,3}(?:–\d{1,3})?)\]/g;
+const CITATION = /\[(\d{1,3}(?:[,–]\d{1,3})*)\]/g;
 const SAFE = { RETURN_DOM_FRAGMENT: true, FORBID_TAGS: ["img", "svg", "math", "style", "form", "input", "iframe", "audio", "video"], FORBID_ATTR: ["style", "id", "name"] };
 
 /** Markdown of a report or draft: no HTML of its own, no image; links leave in a new tab. */
@@ -54,11 +54,14 @@ function outline(article) {
   return el("nav", { "aria-label": t("outline") }, el("h2", {}, t("outline")), el("ol", {}, items));
 }
 
-/** The marks that [n] or a range [n–m] stands for, of those to come; none for what cites nothing. */
+/** The marks that [2] or [2,8–10] stands for, of those to come; none for what cites nothing. */
 function marksOf(label, marks) {
-  const [first, last = first] = label.split("–").map(Number);
-  const numbered = marks.slice(0, Math.max(0, last - first + 1));
-  return numbered.length && numbered.length === last - first + 1 && numbered.every(({ number }, nth) => number === first + nth) ? numbered : [];
+  const numbers = label.split(",").flatMap((part) => {
+    const [first, last = first] = part.split("–").map(Number);
+    return Array.from({ length: Math.max(0, last - first + 1) }, (_, nth) => first + nth);
+  });
+  const next = marks.slice(0, numbers.length);
+  return next.length === numbers.length && next.every(({ number }, nth) => number === numbers[nth]) ? next : [];
 }
 
 /** Make each mark a button. The marks of a report come in the order of its evidence's marks. */
