@@ -28,11 +28,11 @@ def test_every_route_answers_any_request_as_it_says(api: Api) -> None:
 
         @given(case=operation.as_strategy())
         @settings(max_examples=8, deadline=None, suppress_health_check=[*HealthCheck], derandomize=True, database=None)
-        def tried(case: schemathesis.Case) -> None:
+        def try_case(case: schemathesis.Case) -> None:
             case.validate_response(case.call(timeout=100), checks=CHECKS)
 
         try:
-            tried()
+            try_case()
         except FailureGroup as found_wrong:
             faults.append((operation.label, [f"{each.title}: {each.message}" for each in found_wrong.exceptions]))
 

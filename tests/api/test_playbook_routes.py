@@ -31,7 +31,7 @@ def ports(api: Api) -> str:
     return path
 
 
-def done(answer: httpx.Response) -> dict[str, object]:
+def result(answer: httpx.Response) -> dict[str, object]:
     assert answer.status_code == 200, answer.text
     body: dict[str, object] = answer.json()
     return body
@@ -44,13 +44,15 @@ def contents(api: Api, path: str) -> list[str]:
 def test_a_lesson_is_added_edited_retired_restored_and_each_step_is_a_version_with_its_author(
     api: Api, ports: str
 ) -> None:
-    added = done(api.http.post(f"{ports}/lessons", json={"content": TIDES, "example": "the May table", "always": True}))
+    added = result(
+        api.http.post(f"{ports}/lessons", json={"content": TIDES, "example": "the May table", "always": True})
+    )
     new = api.get(ports)["bullets"][-1]
     reworded = "Before opinion pieces, search primary sources."
-    done(api.http.patch(f"{ports}/lessons/b-1", json={"content": reworded}))
-    done(api.http.delete(f"{ports}/lessons/b-2"))
+    result(api.http.patch(f"{ports}/lessons/b-1", json={"content": reworded}))
+    result(api.http.delete(f"{ports}/lessons/b-2"))
     gone = api.get(f"{ports}/retired")["bullets"]
-    done(api.http.post(f"{ports}/lessons/b-2/restore"))
+    result(api.http.post(f"{ports}/lessons/b-2/restore"))
 
     assert added["playbook_version"] == 2
     assert (new["status"], new["provenance"], new["example"], new["always"]) == (
@@ -73,7 +75,7 @@ def test_a_lesson_is_added_edited_retired_restored_and_each_step_is_a_version_wi
 
 
 def test_another_meaning_begins_without_votes(api: Api, ports: str) -> None:
-    done(api.http.patch(f"{ports}/lessons/b-1", json={"content": "Search opinion pieces only."}))
+    result(api.http.patch(f"{ports}/lessons/b-1", json={"content": "Search opinion pieces only."}))
 
     assert (api.get(ports)["bullets"][0]["content"], api.get(ports)["bullets"][0]["helpful"]) == (
         "Search opinion pieces only.",
@@ -82,9 +84,9 @@ def test_another_meaning_begins_without_votes(api: Api, ports: str) -> None:
 
 
 def test_a_version_is_compared_with_the_newest_and_gone_back_to(api: Api, ports: str) -> None:
-    done(api.http.post(f"{ports}/lessons", json={"content": TIDES}))
-    done(api.http.patch(f"{ports}/lessons/b-1", json={"section": "reading"}))
-    done(api.http.delete(f"{ports}/lessons/b-2"))
+    result(api.http.post(f"{ports}/lessons", json={"content": TIDES}))
+    result(api.http.patch(f"{ports}/lessons/b-1", json={"section": "reading"}))
+    result(api.http.delete(f"{ports}/lessons/b-2"))
 
     diff = api.get(f"{ports}/diff?first=1")
     assert [bullet["content"] for bullet in diff["added"]] == [TIDES]
@@ -93,7 +95,7 @@ def test_a_version_is_compared_with_the_newest_and_gone_back_to(api: Api, ports:
         ("searching", "reading")
     ]
 
-    back = done(api.http.post(f"{ports}/versions/1/rollback"))
+    back = result(api.http.post(f"{ports}/versions/1/rollback"))
     assert back["version"] == 5
     assert contents(api, ports) == [PRIMARY, YEAR]
     assert api.get(f"{ports}/versions")["versions"][0]["reason"] == "rolled back to version 1"
@@ -113,7 +115,7 @@ def test_a_change_to_a_version_that_is_no_longer_the_newest_is_told_and_not_made
     api: Api, ports: str, method: str, path: str, body: Mapping[str, str] | None
 ) -> None:
     api.server.import_lessons(ports.rpartition("/")[2], '[{"id": "b-3", "content": "Ask early."}]')
-    done(api.http.delete(f"{ports}/lessons/b-3"))
+    result(api.http.delete(f"{ports}/lessons/b-3"))
 
     stale = api.http.request(method, f"{ports}{path}?version=1", json=body)
 
@@ -206,7 +208,7 @@ def test_another_web_page_changes_no_playbook(api: Api, ports: str) -> None:
 
 
 def test_a_damaged_playbook_is_told_beside_the_others_and_a_version_takes_its_place(api: Api, ports: str) -> None:
-    done(api.http.delete(f"{ports}/lessons/b-2"))
+    result(api.http.delete(f"{ports}/lessons/b-2"))
     name = ports.removeprefix("/playbooks/")
     (api.server.workspace / "playbooks" / f"{name}.json").write_text('{"dataset":', "utf-8")
 
@@ -216,5 +218,5 @@ def test_a_damaged_playbook_is_told_beside_the_others_and_a_version_takes_its_pl
     assert api.http.get(ports).status_code == 503
     assert [each["version"] for each in api.get(f"{ports}/versions")["versions"]] == [2, 1]
 
-    assert done(api.http.post(f"{ports}/versions/1/rollback?version=2"))["version"] == 3
+    assert result(api.http.post(f"{ports}/versions/1/rollback?version=2"))["version"] == 3
     assert contents(api, ports) == [PRIMARY, YEAR]

@@ -37,7 +37,7 @@ def lesson(page: Page, words: str) -> Locator:
     return page.get_by_role("listitem").filter(has_text=words)
 
 
-def saved(page: Page, version: int) -> None:
+def expect_version(page: Page, version: int) -> None:
     expect(page.locator("main").get_by_role("status")).to_contain_text(f"Saved as version {version}.")
 
 
@@ -48,7 +48,7 @@ def test_a_person_sees_what_was_learned_disagrees_edits_and_undoes(page: Page, s
     page.get_by_role("button", name=f"Edit: {PRIMARY}").click()
     page.get_by_label("Lesson").first.fill("Search opinion pieces only.")
     page.get_by_role("button", name="Save").click()
-    saved(page, 2)
+    expect_version(page, 2)
     changed = page.get_by_role("list", name="searching").get_by_role("listitem")
     expect(changed).to_contain_text("Search opinion pieces only.")
     expect(changed).to_contain_text("helpful 0")
@@ -57,7 +57,7 @@ def test_a_person_sees_what_was_learned_disagrees_edits_and_undoes(page: Page, s
     newest.get_by_text("What changed").click()
     expect(newest.locator("del").first).to_have_text(PRIMARY)
     page.get_by_role("button", name="Undo: Version 2").click()
-    saved(page, 3)
+    expect_version(page, 3)
     expect(page.get_by_role("list", name="searching").get_by_role("listitem")).to_contain_text("helpful 3")
     expect(lesson(page, "rolled back to version 1")).to_be_visible()
 
@@ -65,7 +65,7 @@ def test_a_person_sees_what_was_learned_disagrees_edits_and_undoes(page: Page, s
 def test_a_lesson_is_retired_restored_and_one_of_ones_own_added(page: Page, server: Server, dataset: str) -> None:
     open_playbook(page, server, dataset)
     page.get_by_role("button", name=f"Retire: {PRIMARY}").click()
-    saved(page, 2)
+    expect_version(page, 2)
     expect(page.get_by_role("list", name="searching")).to_have_count(0)
     expect(page.get_by_role("heading", name="Version 2 · 1 lesson", exact=True)).to_be_visible()
     page.get_by_role("button", name="Close").click()
@@ -73,7 +73,7 @@ def test_a_lesson_is_retired_restored_and_one_of_ones_own_added(page: Page, serv
 
     page.get_by_text("Retired lessons: 1").click()
     page.get_by_role("button", name=f"Restore: {PRIMARY}").click()
-    saved(page, 3)
+    expect_version(page, 3)
     expect(page.get_by_role("list", name="searching")).to_contain_text(PRIMARY)
 
     page.get_by_text("Add a lesson", exact=True).click()
@@ -84,7 +84,7 @@ def test_a_lesson_is_retired_restored_and_one_of_ones_own_added(page: Page, serv
     form.get_by_label("Lesson").fill("For tides, trust the table.")
     form.get_by_label("applies to every question").check()
     form.get_by_role("button", name="Add").click()
-    saved(page, 4)
+    expect_version(page, 4)
     expect(page.get_by_role("list", name="general")).to_contain_text("applies to every question")
 
 
@@ -104,7 +104,7 @@ def test_by_keys_alone_a_lesson_is_edited_and_the_focus_comes_back(page: Page, s
     for _ in range(4):
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    saved(page, 2)
+    expect_version(page, 2)
     expect(page.get_by_role("button", name="Edit: Before opinion pieces")).to_be_focused()
 
 
@@ -147,7 +147,7 @@ def test_a_damaged_playbook_is_told_and_gets_a_good_versions_lessons(page: Page,
 
     page.get_by_role("button", name="Go back to this version: Version 1").click()
 
-    saved(page, 2)
+    expect_version(page, 2)
     expect(page.get_by_role("list", name="searching")).to_contain_text(PRIMARY)
 
 

@@ -119,8 +119,8 @@ def answer(request: ChatRequest) -> str:
 
 
 def _plan(request: ChatRequest) -> dict[str, Any]:
-    words = _spoken(request.theme) or [request.theme[:60]]
-    second = _spoken(" ".join(request.blocks("feedback")))[:2]
+    words = _key_words(request.theme) or [request.theme[:60]]
+    second = _key_words(" ".join(request.blocks("feedback")))[:2]
     angles = ["概要", "原因", "課題"] if _japanese(request) else ["overview", "causes", "limits"]
     turn = _hash(request.system + request.plain_user_text) % len(angles)
     queries = [" ".join([*words[:3], angle, *second]) for angle in angles[turn:] + angles[:turn]]
@@ -276,7 +276,7 @@ def _quotable(passage: str) -> list[str]:
 
 def _review(request: ChatRequest) -> dict[str, Any]:
     missing = [
-        point for point in request.blocks("text")[1:] if not set(_words(point)) & set(_words(_submitted(request)))
+        point for point in request.blocks("text")[1:] if not set(_words(point)) & set(_words(_submission_text(request)))
     ]
     return {"feedback": f"Not answered yet: {'; '.join(missing)}"[:800], "more_queries": [], "accept": not missing}
 
@@ -299,7 +299,7 @@ def _metric(request: ChatRequest) -> dict[str, Any]:
 
 def _criteria(request: ChatRequest) -> dict[str, Any]:
     """One criterion for each word of the question, and as many on what every report needs."""
-    words = _spoken(request.theme)[:7]
+    words = _key_words(request.theme)[:7]
     findings = [f"It says what {word} is about" for word in words]
     findings += [f"It names limit number {number}" for number in range(1, 9)]
     weights = (5, 3, 1)
@@ -348,7 +348,7 @@ def _judgment(request: ChatRequest) -> dict[str, Any]:
 
 
 def _reflection(request: ChatRequest) -> dict[str, Any]:
-    words = _spoken(request.theme)[:3]
+    words = _key_words(request.theme)[:3]
     entries = re.findall(r"^- (\S+): <bullet-", request.user, re.MULTILINE)
     used = [bullet for bullet in entries if len(re.findall(rf"(?<!\S){re.escape(bullet)}(?![\w-])", request.user)) > 1]
     insight = {
@@ -459,12 +459,12 @@ _REPLIES = {
 }
 
 
-def _submitted(request: ChatRequest) -> str:
+def _submission_text(request: ChatRequest) -> str:
     return "\n".join(request.blocks("submission", "draft"))
 
 
 def _settled_submission(request: ChatRequest) -> str:
-    return _DATE.sub("", _submitted(request))
+    return _DATE.sub("", _submission_text(request))
 
 
 def _japanese(request: ChatRequest) -> bool:
@@ -475,7 +475,7 @@ def _words(text: str) -> list[str]:
     return list(dict.fromkeys(terms(text)))
 
 
-def _spoken(text: str) -> list[str]:
+def _key_words(text: str) -> list[str]:
     """Words as a person would search for them: English ones that are no stop words, runs of kanji or katakana."""
     words = re.findall(r"[A-Za-z][\w-]{2,}|[一-龥]{2,}|[ァ-ヶー]{2,}", text)
     return [word for word in dict.fromkeys(words) if not word.isascii() or terms(word)]

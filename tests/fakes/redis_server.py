@@ -48,7 +48,7 @@ class RedisServer:
         if not _BUNDLE.is_dir():
             raise FileNotFoundError(f"{_BUNDLE}: the tests' Redis is not set up: run `make .venv/redis`")
         self.folder.mkdir(parents=True, exist_ok=True)
-        libraries = _linked(self.folder / "lib")
+        libraries = _link(self.folder / "lib")
         program = _BUNDLE / "bin" / "redis-server"
         program.chmod(0o755)
         with (self.folder / "redis.log").open("ab") as log:
@@ -106,7 +106,7 @@ class RedisServer:
             time.sleep(0.02)
 
 
-def _linked(folder: Path) -> Path:
+def _link(folder: Path) -> Path:
     """A folder with the bundled libraries under the names that the server's modules ask for."""
     if not folder.is_dir():
         folder.mkdir()

@@ -294,7 +294,7 @@ class Vendors:
         self._answering.wait()
         return call, reply
 
-    def finished(self, call: Call) -> None:
+    def note_end(self, call: Call) -> None:
         with self._lock:
             self._in_flight -= 1
             self.calls.append(call)
@@ -370,7 +370,7 @@ class _Handler(BaseHTTPRequestHandler):
             sent = json.dumps({"error": reply.error} if reply.error else _completion(call, reply)).encode()
         headers = {"Content-Type": "application/json"} | reply.headers
         # Noted before it is sent: who has the answer finds the call in the list.
-        self.server.vendors.finished(replace(call, status=reply.status))
+        self.server.vendors.note_end(replace(call, status=reply.status))
         if reply.hang:
             self.close_connection = True
         elif reply.cut:

@@ -21,7 +21,7 @@ def own_file(workspace: Path, name: str, text: str) -> None:
     path.write_text(text, "utf-8")
 
 
-def refused(terminal: Terminal, result: CommandResult, *words: str, files: tuple[str, ...] = ()) -> None:
+def refuses(terminal: Terminal, result: CommandResult, *words: str, files: tuple[str, ...] = ()) -> None:
     assert result.code == 2
     assert result.out == ""
     assert result.err.startswith("error: ")
@@ -33,21 +33,21 @@ def refused(terminal: Terminal, result: CommandResult, *words: str, files: tuple
 
 
 def test_an_empty_theme_is_refused(terminal: Terminal, documents: Path) -> None:
-    refused(terminal, terminal("run", "  ", "--docs", documents), "theme is empty")
+    refuses(terminal, terminal("run", "  ", "--docs", documents), "theme is empty")
 
 
 def test_a_theme_of_8001_characters_is_refused_with_its_length(terminal: Terminal, documents: Path) -> None:
-    refused(terminal, terminal("run", "橋" * 8001, "--docs", documents), "theme has 8,001 characters", "--instructions")
+    refuses(terminal, terminal("run", "橋" * 8001, "--docs", documents), "theme has 8,001 characters", "--instructions")
 
 
 def test_an_unknown_team_is_refused_with_the_known_ones(terminal: Terminal, documents: Path) -> None:
     result = terminal("run", "resume?", "--docs", documents, "--team", "skeptc")
-    refused(terminal, result, "no team 'skeptc'", "skeptic")
+    refuses(terminal, result, "no team 'skeptc'", "skeptic")
 
 
 def test_an_unknown_source_is_refused_with_the_known_ones(terminal: Terminal, documents: Path) -> None:
     result = terminal("run", "resume?", "--docs", documents, "--source", "locl")
-    refused(terminal, result, "no source 'locl'", "local")
+    refuses(terminal, result, "no source 'locl'", "local")
 
 
 def test_broken_toml_is_refused_with_file_and_line(terminal: Terminal, documents: Path) -> None:
@@ -55,7 +55,7 @@ def test_broken_toml_is_refused_with_file_and_line(terminal: Terminal, documents
 
     result = terminal("run", "resume?", "--docs", documents)
 
-    refused(terminal, result, "judgment.toml", "not valid TOML", "line 2", files=("config/judgment.toml",))
+    refuses(terminal, result, "judgment.toml", "not valid TOML", "line 2", files=("config/judgment.toml",))
 
 
 def test_an_unknown_key_is_refused_by_its_name(terminal: Terminal, documents: Path) -> None:
@@ -63,7 +63,7 @@ def test_an_unknown_key_is_refused_by_its_name(terminal: Terminal, documents: Pa
 
     result = terminal("run", "resume?", "--docs", documents)
 
-    refused(terminal, result, "judgment.toml", "unknown key 'judgment.patiance'", files=("config/judgment.toml",))
+    refuses(terminal, result, "judgment.toml", "unknown key 'judgment.patiance'", files=("config/judgment.toml",))
 
 
 def test_a_missing_key_is_told_by_its_name(terminal: Terminal, documents: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_missing_key_is_told_by_its_name(terminal: Terminal, documents: Path) 
 
     result = terminal("run", "resume?", "--docs", documents)
 
-    refused(terminal, result, "evaluator.toml: key 'evaluator.metrics.0.name'", files=("config/evaluator.toml",))
+    refuses(terminal, result, "evaluator.toml: key 'evaluator.metrics.0.name'", files=("config/evaluator.toml",))
 
 
 def test_weights_that_do_not_add_up_are_refused_with_their_sum(terminal: Terminal, documents: Path) -> None:
@@ -80,7 +80,7 @@ def test_weights_that_do_not_add_up_are_refused_with_their_sum(terminal: Termina
 
     result = terminal("run", "resume?", "--docs", documents)
 
-    refused(terminal, result, "evaluator.toml", "weights sum to 0.8", files=("config/evaluator.toml",))
+    refuses(terminal, result, "evaluator.toml", "weights sum to 0.8", files=("config/evaluator.toml",))
 
 
 def test_a_template_that_does_not_render_is_refused_with_its_file(terminal: Terminal, documents: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_template_that_does_not_render_is_refused_with_its_file(terminal: Term
 
     result = terminal("run", "resume?", "--docs", documents)
 
-    refused(terminal, result, "write.md.j2", "thema", files=("prompts/writer/write.md.j2",))
+    refuses(terminal, result, "write.md.j2", "thema", files=("prompts/writer/write.md.j2",))
 
 
 def test_a_template_of_toml_that_does_not_render_is_refused_before_any_call(
@@ -101,12 +101,12 @@ def test_a_template_of_toml_that_does_not_render_is_refused_before_any_call(
     result = terminal("run", "resume?", "--docs", documents, "--source", "local")
 
     fault = "Jinja2 template error: setting judgment_user_prompt, line 2: 'submision' is undefined"
-    refused(terminal, result, fault, files=(name,))
+    refuses(terminal, result, fault, files=(name,))
     assert vendors.calls == []
 
 
 def test_a_missing_folder_of_documents_is_refused_by_its_path(terminal: Terminal, tmp_path: Path) -> None:
-    refused(terminal, terminal("run", "resume?", "--docs", tmp_path / "nowhere"), str(tmp_path / "nowhere"))
+    refuses(terminal, terminal("run", "resume?", "--docs", tmp_path / "nowhere"), str(tmp_path / "nowhere"))
 
 
 def test_a_file_of_instructions_over_20000_characters_is_refused(
@@ -114,30 +114,30 @@ def test_a_file_of_instructions_over_20000_characters_is_refused(
 ) -> None:
     own_file(tmp_path, "long.txt", "橋" * 20_001)
     result = terminal("run", "resume?", "--docs", documents, "--instructions", tmp_path / "long.txt")
-    refused(terminal, result, "instructions", "20000 characters")
+    refuses(terminal, result, "instructions", "20000 characters")
 
 
 def test_a_missing_file_of_instructions_is_refused_by_its_path(terminal: Terminal, documents: Path) -> None:
     result = terminal("run", "resume?", "--docs", documents, "--instructions", "nowhere.txt")
-    refused(terminal, result, "--instructions nowhere.txt", "No such file")
+    refuses(terminal, result, "--instructions nowhere.txt", "No such file")
 
 
 def test_a_file_of_instructions_without_a_word_is_refused(terminal: Terminal, documents: Path, tmp_path: Path) -> None:
     (tmp_path / "none.txt").write_text("\ufeff\n \n", "utf-8")
     result = terminal("run", "resume?", "--docs", documents, "--instructions", tmp_path / "none.txt")
-    refused(terminal, result, "none.txt: holds nothing", "leave it out")
+    refuses(terminal, result, "none.txt: holds nothing", "leave it out")
 
 
 def test_folders_in_which_nothing_can_be_read_are_named_with_what_to_do(terminal: Terminal, tmp_path: Path) -> None:
     (tmp_path / "music").mkdir()
     (tmp_path / "music" / "tune.mp3").write_bytes(b"ID3")
     result = terminal("run", "resume?", "--docs", tmp_path / "music", "--source", "local")
-    refused(terminal, result, "tune.mp3 (of no known kind", "`documents` (--docs) that can be read")
+    refuses(terminal, result, "tune.mp3 (of no known kind", "`documents` (--docs) that can be read")
 
 
 @pytest.mark.parametrize("rounds", ["many", "1:", "3:1", "0", "1:11"])
 def test_rounds_that_are_no_range_are_refused(terminal: Terminal, documents: Path, rounds: str) -> None:
-    refused(terminal, terminal("run", "resume?", "--docs", documents, "--rounds", rounds), "round")
+    refuses(terminal, terminal("run", "resume?", "--docs", documents, "--rounds", rounds), "round")
 
 
 NO_NAMES = ["../up", "a/b", "a b", "", "a\n", "a\x00", "..", "x" * 65, "x" * 5000, "橋", "\u0430lpha", "ａ", "a\u200b"]
@@ -150,12 +150,12 @@ RESERVED = ["CON", "nul", "Com7", "00000000-0000-0000-0000-000000000000", "__emp
 @pytest.mark.parametrize("dataset", [*NO_NAMES, *RESERVED, "-rf"])
 def test_a_dataset_that_is_no_name_is_refused(terminal: Terminal, documents: Path, dataset: str) -> None:
     words = ["a reserved name"] if dataset in RESERVED else ["1 to 64 letters"]
-    refused(terminal, terminal("run", "resume?", "--docs", documents, "--dataset", dataset), "dataset", *words)
+    refuses(terminal, terminal("run", "resume?", "--docs", documents, "--dataset", dataset), "dataset", *words)
 
 
 @pytest.mark.parametrize("thread", [*NO_NAMES, *RESERVED, "-rf"])
 def test_a_thread_that_is_no_name_is_refused(terminal: Terminal, documents: Path, thread: str) -> None:
-    refused(terminal, terminal("run", "resume?", "--docs", documents, "--thread", thread), "1 to 64 letters")
+    refuses(terminal, terminal("run", "resume?", "--docs", documents, "--thread", thread), "1 to 64 letters")
 
 
 @pytest.mark.parametrize("command", ["resume", "status", "delete", "report"])
@@ -178,16 +178,16 @@ def test_a_team_whose_id_is_no_name_is_refused_with_its_file(terminal: Terminal,
     result = terminal("run", "resume?", "--docs", documents)
 
     files = ("config/orchestrator.toml", "config/teams/a.toml")
-    refused(terminal, result, "config/teams/a.toml", "team_id", files=files)
+    refuses(terminal, result, "config/teams/a.toml", "team_id", files=files)
 
 
 @pytest.mark.parametrize("command", ["resume", "status", "leaderboard", "report", "delete"])
 def test_an_unknown_thread_is_refused_with_a_way_to_find_the_known_ones(terminal: Terminal, command: str) -> None:
-    refused(terminal, terminal(command, "nobody"), "nobody", "contend runs")
+    refuses(terminal, terminal(command, "nobody"), "nobody", "contend runs")
 
 
 def test_a_dataset_without_a_playbook_is_refused(terminal: Terminal) -> None:
-    refused(terminal, terminal("playbook", "show", "nothing"), "'nothing' has no playbook")
+    refuses(terminal, terminal("playbook", "show", "nothing"), "'nothing' has no playbook")
 
 
 def test_a_limit_in_dollars_without_prices_is_refused_before_any_call(
@@ -197,7 +197,7 @@ def test_a_limit_in_dollars_without_prices_is_refused_before_any_call(
 
     result = terminal("run", "resume?", "--docs", documents, "--source", "local", "--max-usd", "1")
 
-    refused(terminal, result, "max_usd", "gpt-5-mini", "[prices]")
+    refuses(terminal, result, "max_usd", "gpt-5-mini", "[prices]")
     assert vendors.calls == []
 
 
@@ -205,7 +205,7 @@ def test_a_limit_in_dollars_without_prices_is_refused_before_any_call(
 @pytest.mark.parametrize("option", ["--max-usd", "--max-minutes"])
 def test_a_limit_that_is_no_amount_is_refused(terminal: Terminal, documents: Path, option: str, limit: str) -> None:
     result = terminal("run", "resume?", "--docs", documents, f"{option}={limit}")
-    refused(terminal, result, option.removeprefix("--").replace("-", "_") if limit != "much" else option)
+    refuses(terminal, result, option.removeprefix("--").replace("-", "_") if limit != "much" else option)
 
 
 def test_a_price_that_is_no_amount_is_refused_with_its_file(terminal: Terminal, documents: Path) -> None:
@@ -213,19 +213,19 @@ def test_a_price_that_is_no_amount_is_refused_with_its_file(terminal: Terminal, 
 
     result = terminal("run", "resume?", "--docs", documents)
 
-    refused(terminal, result, "models.toml", "prices.m.input", files=("config/models.toml",))
+    refuses(terminal, result, "models.toml", "prices.m.input", files=("config/models.toml",))
 
 
 def test_a_folder_for_copies_that_is_a_file_is_refused_before_the_run(terminal: Terminal, documents: Path) -> None:
     result = terminal("run", "resume?", "--docs", documents, "--out", documents / "resume.md")
-    refused(terminal, result, "--out", "is a file")
+    refuses(terminal, result, "--out", "is a file")
 
 
 def test_an_unusable_environment_variable_is_refused_by_its_name(
     terminal: Terminal, documents: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CONTEND_MAX_RETRIES", "often")
-    refused(terminal, terminal("run", "resume?", "--docs", documents), "environment", "max_retries", "often")
+    refuses(terminal, terminal("run", "resume?", "--docs", documents), "environment", "max_retries", "often")
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_an_unusable_environment_variable_is_refused_by_its_name(
 def test_a_usage_error_is_one_line_with_a_way_to_the_help(terminal: Terminal, arguments: tuple[str, ...]) -> None:
     result = terminal(*arguments)
 
-    refused(terminal, result, ". See `contend", "--help`")
+    refuses(terminal, result, ". See `contend", "--help`")
     assert "Value error" not in result.err
     assert ".. " not in result.err
 
@@ -248,16 +248,16 @@ def _no_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_no_server")
 def test_others_can_reach_a_server_only_if_that_is_allowed(terminal: Terminal) -> None:
-    refused(terminal, terminal("serve", "--host", "192.0.2.7"), "192.0.2.7", "--expose")
+    refuses(terminal, terminal("serve", "--host", "192.0.2.7"), "192.0.2.7", "--expose")
 
 
 @pytest.mark.usefixtures("_no_server")
 def test_a_server_takes_no_other_port_than_the_one_it_tells(terminal: Terminal) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        refused(terminal, terminal("serve", "--port", str(port)), f"--port {port}", "name another port")
+        refuses(terminal, terminal("serve", "--port", str(port)), f"--port {port}", "name another port")
         exposed = terminal("serve", "--expose", "--host", "0.0.0.0", "--port", str(port))  # noqa: S104 - it is refused
-        refused(terminal, exposed, "--expose: set CONTEND_SERVER_TOKEN")  # before anything listens
+        refuses(terminal, exposed, "--expose: set CONTEND_SERVER_TOKEN")  # before anything listens
 
 
 def test_hostile_words_cannot_steer_the_terminal_through_an_error(terminal: Terminal, documents: Path) -> None:

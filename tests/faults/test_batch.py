@@ -54,7 +54,7 @@ class Scene:
     def results_file(self) -> Path:
         return self.file.with_name("questions.results.jsonl")
 
-    def times_asked(self, prompt: str) -> list[int]:
+    def ask_counts(self, prompt: str) -> list[int]:
         counts = Counter(theme for call in self.vendors.calls for theme in THEMES if call.prompt == prompt
                         if theme in call.user)  # fmt: skip
         return [counts[theme] for theme in THEMES]
@@ -96,7 +96,7 @@ def test_a_batch_killed_halfway_and_started_again_has_a_result_for_each_theme_an
     assert all(Path(result["report"]).is_file() for result in scene.results)
     assert all(result["best_score"] and result["usage"]["requests"] for result in scene.results)
     assert len(record_of(scene.workspace)["execution"]) == len(THEMES)
-    assert scene.times_asked("supervisor/plan") == [1] * len(THEMES)
+    assert scene.ask_counts("supervisor/plan") == [1] * len(THEMES)
     before, answered = scene.results_file.read_bytes(), len(scene.vendors.calls)
     assert scene.end()["exit_code"] == 0
     assert scene.results_file.read_bytes() == before

@@ -39,7 +39,7 @@ print(json.dumps([said, int(asked), resource.getrusage(resource.RUSAGE_CHILDREN)
 """
 
 
-def read_and_measured(*files: Path) -> tuple[list[str], int, int]:
+def read_and_measure(*files: Path) -> tuple[list[str], int, int]:
     """What was read of each file, and the most kilobytes that who asked and who read had in memory."""
     ran = subprocess.run(  # noqa: S603 - this interpreter
         [sys.executable, "-c", MEASURE, *map(str, files)], capture_output=True, text=True, check=True
@@ -63,7 +63,7 @@ def test_a_bomb_takes_its_own_process_and_the_document_after_it_is_read(
     (tmp_path / name).write_bytes(bomb())
     (tmp_path / "good.pdf").write_bytes(make_pdf([["Wind hums."]]))
 
-    (_, good), asked, read = read_and_measured(tmp_path / name, tmp_path / "good.pdf")
+    (_, good), asked, read = read_and_measure(tmp_path / name, tmp_path / "good.pdf")
 
     assert good == "## p. 1\n\nWind hums."
     assert asked < 200_000

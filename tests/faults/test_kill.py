@@ -61,11 +61,11 @@ class Scene:
     def kill_at(self, moment: "Moment", child: Child) -> None:
         if moment.told is not None:
             child.until(**moment.told)
-        self.wait_for_hung(moment.in_flight)
+        self.wait_until_hung(moment.in_flight)
         self.wait_for_save(moment.saved)
         child.kill()
 
-    def wait_for_hung(self, calls: int) -> None:
+    def wait_until_hung(self, calls: int) -> None:
         while len(self.vendors.hung) < calls:
             time.sleep(0.005)
 
@@ -116,20 +116,20 @@ def terminal(scene: Scene, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
     return Terminal(scene.workspace, capsys.readouterr)
 
 
-class Undisturbed(NamedTuple):
+class UndisturbedRun(NamedTuple):
     trace: Trace
-    asked: CallCounts
+    calls: CallCounts
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Iterator[Undisturbed]:
+def undisturbed(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Iterator[UndisturbedRun]:
     """The same run with nobody in its way. One team after the other: so the standings in the prompts are the same."""
     workspace = tmp_path_factory.mktemp("undisturbed") / "workspace"
     write_contest(workspace, cap=1)
     with Vendors() as vendors:
         with Scene(workspace, shared_documents, vendors).run(*ROUNDS) as child:
             assert child.end()["exit_code"] == 0
-        yield Undisturbed(trace(workspace, THREAD), call_counts(vendors.calls))
+        yield UndisturbedRun(trace(workspace, THREAD), call_counts(vendors.calls))
 
 
 class Moment(NamedTuple):
@@ -170,7 +170,7 @@ MOMENTS = {
 
 @pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS.keys())
 def test_a_killed_run_ends_as_if_nothing_had_happened(
-    scene: Scene, terminal: Terminal, undisturbed: Undisturbed, moment: Moment
+    scene: Scene, terminal: Terminal, undisturbed: UndisturbedRun, moment: Moment
 ) -> None:
     if moment.hangs is not None:
         scene.vendors.hang(**moment.hangs)
@@ -182,13 +182,13 @@ def test_a_killed_run_ends_as_if_nothing_had_happened(
 
     assert resumed.code == 0, resumed.err
     together = call_counts(scene.vendors.calls)
-    assert not undisturbed.asked - together
-    assert {prompt for prompt, _ in together - undisturbed.asked} <= {moment.unsaved}
+    assert not undisturbed.calls - together
+    assert {prompt for prompt, _ in together - undisturbed.calls} <= {moment.unsaved}
     assert trace(scene.workspace, THREAD) == undisturbed.trace
 
 
 def test_a_run_killed_before_it_was_opened_begins_with_the_options_it_was_asked_with(
-    scene: Scene, undisturbed: Undisturbed
+    scene: Scene, undisturbed: UndisturbedRun
 ) -> None:
     # The first node waits for the record.
     with duckdb.connect(scene.workspace / "contend.duckdb"), scene.run(*ROUNDS) as child:
@@ -199,11 +199,11 @@ def test_a_run_killed_before_it_was_opened_begins_with_the_options_it_was_asked_
         outcome = child.end()
 
     assert outcome["exit_code"] == 0, outcome["message"]
-    assert call_counts(scene.vendors.calls) == undisturbed.asked
+    assert call_counts(scene.vendors.calls) == undisturbed.calls
     assert trace(scene.workspace, THREAD) == undisturbed.trace
 
 
-def test_a_run_killed_while_it_was_opened_begins_once(scene: Scene, undisturbed: Undisturbed) -> None:
+def test_a_run_killed_while_it_was_opened_begins_once(scene: Scene, undisturbed: UndisturbedRun) -> None:
     playbook = scene.workspace / "playbooks" / "default.json"
     playbook.parent.mkdir()
     os.mkfifo(playbook)  # the first node waits for the lessons; it has entered the run into the record
@@ -237,7 +237,7 @@ def test_a_team_that_forfeited_before_the_kill_forfeits_once(scene: Scene) -> No
     scene.vendors.hang(model="beta", prompt="writer/write")
     with scene.run("--rounds", "1") as child:
         child.until("team_done", team_id="alpha")
-        scene.wait_for_hung(1)
+        scene.wait_until_hung(1)
         child.kill()
     forfeit = record_of(scene.workspace)["team_status"][0]
     scene.vendors.heal()
@@ -254,7 +254,7 @@ def test_a_team_that_forfeited_before_the_kill_forfeits_once(scene: Scene) -> No
 
 
 def test_of_two_processes_that_resume_one_thread_one_goes_on_and_the_other_is_told(
-    scene: Scene, undisturbed: Undisturbed
+    scene: Scene, undisturbed: UndisturbedRun
 ) -> None:
     scene.vendors.hang(**SECOND_DRAFT)
     with scene.run(*ROUNDS) as child:
@@ -272,5 +272,5 @@ def test_of_two_processes_that_resume_one_thread_one_goes_on_and_the_other_is_to
     assert told["exit_code"] == 2
     assert told["message"].startswith(f"error: thread {THREAD} is being worked on by process {winner.pid}")
     assert outcome["exit_code"] == 0
-    assert call_counts(scene.vendors.calls) == undisturbed.asked
+    assert call_counts(scene.vendors.calls) == undisturbed.calls
     assert trace(scene.workspace, THREAD) == undisturbed.trace

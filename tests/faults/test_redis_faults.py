@@ -95,7 +95,7 @@ async def test_a_redis_that_hides_its_configuration_is_not_warned_about(tmp_path
         assert await check_checkpointer(load_settings(redis_url=server.url)) == []
 
 
-async def _answered(vendors: Vendors, prompt: str, running: asyncio.Task[RunOutcome]) -> None:
+async def _wait_for_answer(vendors: Vendors, prompt: str, running: asyncio.Task[RunOutcome]) -> None:
     while prompt not in vendors.prompts():
         assert not running.done(), running.result()
         await asyncio.sleep(0.02)
@@ -105,7 +105,7 @@ async def _failed_midway(contest: Contest, vendors: Vendors, fail: Callable[[], 
     """A run whose server fails while calls of both teams are in flight."""
     vendors.latency = 0.3
     running = asyncio.create_task(contest.run(THEME, thread_id="struck", max_rounds=1))
-    await _answered(vendors, "supervisor/plan", running)
+    await _wait_for_answer(vendors, "supervisor/plan", running)
     fail()
     with pytest.raises(CheckpointError) as excinfo:
         async with asyncio.timeout(240):
@@ -130,7 +130,7 @@ async def _goes_on(contest: Contest, server: RedisServer, failure: CheckpointErr
     return outcome
 
 
-async def _struck(folder: Path, documents: Path, strike: str, line: str) -> None:
+async def _strike(folder: Path, documents: Path, strike: str, line: str) -> None:
     write_workspace(folder / "workspace")
     with Vendors() as vendors, RedisServer(folder / "redis", *KEPT, password=PASSWORD) as server:
         contest = Contest(folder / "workspace", documents, vendors.base_url, server.url)
@@ -143,8 +143,8 @@ async def test_a_redis_that_dies_or_hangs_midway_stops_the_run_which_goes_on_whe
     tmp_path: Path, documents: Path
 ) -> None:
     # Both at the same time: each waits for its bound.
-    dies = _struck(tmp_path / "dies", documents, "kill", "cannot be reached")
-    hangs = _struck(tmp_path / "hangs", documents, "pause", "gives no answer")
+    dies = _strike(tmp_path / "dies", documents, "kill", "cannot be reached")
+    hangs = _strike(tmp_path / "hangs", documents, "pause", "gives no answer")
     await asyncio.gather(dies, hangs)
 
 
@@ -169,7 +169,7 @@ async def test_a_short_restart_of_redis_is_sat_out(contest: Contest, vendors: Ve
         contest.redis_url = server.url
         vendors.latency = 0.2
         running = asyncio.create_task(contest.run(THEME, max_rounds=1))
-        await _answered(vendors, "supervisor/plan", running)
+        await _wait_for_answer(vendors, "supervisor/plan", running)
         server.kill()
         server.start()
         outcome = await running
@@ -185,7 +185,7 @@ async def test_a_flushed_redis_is_noticed_and_the_run_ends_all_the_same(
         contest.redis_url = server.url
         vendors.latency = 0.2
         running = asyncio.create_task(contest.run(THEME, max_rounds=1))
-        await _answered(vendors, "writer/write", running)
+        await _wait_for_answer(vendors, "writer/write", running)
         server.say("FLUSHALL")
         outcome = await running
 
@@ -202,7 +202,7 @@ async def test_a_run_whose_checkpoints_are_gone_is_told_as_lost_and_not_as_unkno
         contest.redis_url = server.url
         vendors.hang(prompt="writer/write")
         running = asyncio.create_task(contest.run(THEME, thread_id="lost"))
-        await _answered(vendors, "supervisor/plan", running)
+        await _wait_for_answer(vendors, "supervisor/plan", running)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         server.say("FLUSHALL")

@@ -20,7 +20,7 @@ def start(server: Server, thread: str, context: dict[str, Any]) -> str:
     return str(server.client.runs.create(thread, "contend", input={"theme": THEME}, context=context)["run_id"])
 
 
-def wait_for_hung(vendors: Vendors, calls: int) -> None:
+def wait_until_hung(vendors: Vendors, calls: int) -> None:
     while len(vendors.hung) < calls:
         time.sleep(0.02)
 
@@ -52,7 +52,7 @@ async def test_runs_of_a_killed_server_go_on_in_the_next_one_and_in_the_command_
     with agent_server(workspace, **variables) as server:
         run = start(server, queued, options)
         start(server, other, options)
-        wait_for_hung(vendors, 2)
+        wait_until_hung(vendors, 2)
         wait_for_queue(workspace)
         server.kill()
     vendors.heal()

@@ -284,7 +284,7 @@ async def test_resume_of_an_unknown_thread_starts_nothing(contest: Contest, work
     assert not (workspace / "checkpoints.sqlite").exists()
 
 
-async def _stopped(contest: Contest, vendors: Vendors, *, thread_id: str, **options: object) -> None:
+async def _stop_midway(contest: Contest, vendors: Vendors, *, thread_id: str, **options: object) -> None:
     """Start a run and cancel it in the middle of its calls."""
     vendors.hang(prompt="writer/write", after=1)
     task = asyncio.create_task(contest.run(THEME, thread_id=thread_id, **options))
@@ -298,7 +298,7 @@ async def _stopped(contest: Contest, vendors: Vendors, *, thread_id: str, **opti
 
 
 async def test_options_of_the_start_hold_after_a_resume_without_any(contest: Contest, vendors: Vendors) -> None:
-    await _stopped(contest, vendors, thread_id="stopped", min_rounds=2, max_rounds=2, dataset="kept", learn=False)
+    await _stop_midway(contest, vendors, thread_id="stopped", min_rounds=2, max_rounds=2, dataset="kept", learn=False)
 
     outcome = await contest.resume("stopped")
 
@@ -323,20 +323,20 @@ async def _execution(contest: Contest, execution_id: str) -> ExecutionRow:
 async def test_a_round_that_ends_after_a_resume_is_recorded_with_when_it_began(
     contest: Contest, vendors: Vendors
 ) -> None:
-    await _stopped(contest, vendors, thread_id="stopped", teams=["alpha"], min_rounds=2, max_rounds=2)
-    assert len(_rounds_told(contest, "alpha")) == 1
+    await _stop_midway(contest, vendors, thread_id="stopped", teams=["alpha"], min_rounds=2, max_rounds=2)
+    assert len(_starts_in_events(contest, "alpha")) == 1
 
     outcome = await contest.resume("stopped")
 
-    assert len(_rounds_told(contest, "alpha")) == 2
-    assert await _rounds_recorded(contest, outcome.execution_id, "alpha") == _rounds_told(contest, "alpha")
+    assert len(_starts_in_events(contest, "alpha")) == 2
+    assert await _starts_on_record(contest, outcome.execution_id, "alpha") == _starts_in_events(contest, "alpha")
 
 
-def _rounds_told(contest: Contest, team_id: str) -> list[datetime]:
+def _starts_in_events(contest: Contest, team_id: str) -> list[datetime]:
     return [event.at for event in contest.events if event.type == "round_started" and event.team_id == team_id]
 
 
-async def _rounds_recorded(contest: Contest, execution_id: str, team_id: str) -> list[datetime | None]:
+async def _starts_on_record(contest: Contest, execution_id: str, team_id: str) -> list[datetime | None]:
     services = contest.services()
     rows = await services.record.rounds(execution_id)
     await services.aclose()
@@ -344,7 +344,7 @@ async def _rounds_recorded(contest: Contest, execution_id: str, team_id: str) ->
 
 
 async def test_a_stopped_run_is_recorded_as_interrupted(contest: Contest, vendors: Vendors) -> None:
-    await _stopped(contest, vendors, thread_id="stopped", max_rounds=1)
+    await _stop_midway(contest, vendors, thread_id="stopped", max_rounds=1)
 
     services = contest.services()
     row = await services.record.latest_execution("stopped")
@@ -357,7 +357,7 @@ async def test_a_stopped_run_is_recorded_as_interrupted(contest: Contest, vendor
 async def test_resume_after_a_changed_team_is_refused_with_its_name_and_goes_on_by_force(
     contest: Contest, vendors: Vendors, workspace: Path
 ) -> None:
-    await _stopped(contest, vendors, thread_id="stopped", max_rounds=1)
+    await _stop_midway(contest, vendors, thread_id="stopped", max_rounds=1)
     team = workspace / "config" / "teams" / "beta.toml"
     team.write_text(team.read_text("utf-8") + "# changed\n", "utf-8")
 
@@ -369,7 +369,7 @@ async def test_resume_after_a_changed_team_is_refused_with_its_name_and_goes_on_
 
 
 async def test_a_new_question_on_an_unfinished_thread_is_refused(contest: Contest, vendors: Vendors) -> None:
-    await _stopped(contest, vendors, thread_id="stopped", max_rounds=1)
+    await _stop_midway(contest, vendors, thread_id="stopped", max_rounds=1)
 
     with pytest.raises(InputError, match="unfinished run"):
         await contest.run("What is a team?", thread_id="stopped")
@@ -483,9 +483,9 @@ async def test_a_failed_round_is_played_again_while_retries_remain(
     ]
     assert rounds == [1, 2]
     assert sum(call.model == "beta" and call.prompt == "supervisor/plan" for call in vendors.calls) == 3
-    first, second, again = _rounds_told(contest, "beta")
+    first, second, again = _starts_in_events(contest, "beta")
     assert first < second < again
-    assert await _rounds_recorded(contest, outcome.execution_id, "beta") == [first, second]
+    assert await _starts_on_record(contest, outcome.execution_id, "beta") == [first, second]
 
 
 async def test_a_round_that_fails_more_often_than_its_retries_is_the_teams_forfeit(

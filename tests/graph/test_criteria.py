@@ -159,12 +159,12 @@ async def test_what_a_report_lacks_of_its_passages_is_feedback_though_all_criter
 ) -> None:
     lacking = {"where": "section 1", "what": "Say how long the warranty runs."}
 
-    def met(reply: str) -> str:
+    def meet(reply: str) -> str:
         verdicts = json.loads(reply)
         criteria = [{**each, "verdict": "met", "fix": None} for each in verdicts["criteria"]]
         return json.dumps({**verdicts, "criteria": criteria, "missing": [lacking]})
 
-    vendors.malform(met, prompt="evaluator/verdicts")
+    vendors.malform(meet, prompt="evaluator/verdicts")
 
     outcome = await contest.run(THEME, teams=["alpha"], max_rounds=1, learn=False)
 
@@ -177,11 +177,11 @@ async def test_fixes_arrive_whole_at_the_teams_next_draft(contest: Contest, vend
     long = "Say which step is repeated, and name the passage that says so. " * 9
     fixes = [{"where": "1.1.1", "what": long.strip()}]
 
-    def fixed(reply: str) -> str:
+    def fix(reply: str) -> str:
         verdicts = json.loads(reply)
         return json.dumps(verdicts | {"metrics": [each | {"fixes": fixes} for each in verdicts["metrics"]]})
 
-    vendors.malform(fixed, prompt="evaluator/verdicts")
+    vendors.malform(fix, prompt="evaluator/verdicts")
 
     await contest.run(THEME, teams=["alpha"], min_rounds=2, max_rounds=2, learn=False)
 

@@ -24,7 +24,7 @@ LONGEST = "bridges-" * 1000
 Build = Callable[[Services], StateGraph[Any, Any, Any, Any]]
 
 
-async def invoked(contest: Contest, build: Build, values: dict[str, object], **options: object) -> dict[str, Any]:
+async def invoke(contest: Contest, build: Build, values: dict[str, object], **options: object) -> dict[str, Any]:
     services = contest.services()
     try:
         graph = build(services).compile()
@@ -42,7 +42,7 @@ async def test_code_refuses_a_theme_over_8000_characters_and_names_the_way(conte
 
 
 async def test_the_contests_graph_refuses_a_theme_over_8000_characters(contest: Contest, vendors: Vendors) -> None:
-    state = await invoked(contest, build_contest_graph, {"theme": LONGEST + "橋"})
+    state = await invoke(contest, build_contest_graph, {"theme": LONGEST + "橋"})
 
     assert state["status"] == "failed"
     assert state["message"].startswith("theme has 8,001 characters, at most 8,000 are allowed")
@@ -67,7 +67,7 @@ async def test_a_record_that_cannot_be_kept_is_no_answer_to_the_question(contest
 async def test_a_part_alone_refuses_a_theme_over_8000_characters(
     contest: Contest, vendors: Vendors, build: Build
 ) -> None:
-    state = await invoked(contest, build, {"theme": LONGEST + "橋"})
+    state = await invoke(contest, build, {"theme": LONGEST + "橋"})
 
     assert state["messages"][-1].text.startswith("theme has 8,001 characters, at most 8,000 are allowed")
     assert not vendors.calls
@@ -77,7 +77,7 @@ async def test_a_part_alone_refuses_a_theme_over_8000_characters(
 async def test_a_question_of_8000_characters_is_asked_whole_and_heads_its_report_cut(
     contest: Contest, vendors: Vendors, values: dict[str, object]
 ) -> None:
-    state = await invoked(contest, build_research_graph, values)
+    state = await invoke(contest, build_research_graph, values)
 
     assert state["report"]["theme"] == LONGEST[:499] + "…"
     prompts = [call.user for call in vendors.calls if call.prompt in {"supervisor/plan", "writer/write"}]
@@ -95,7 +95,7 @@ async def test_a_contest_keeps_the_whole_of_a_long_question_as_its_task(contest:
 
 
 async def test_a_chat_message_over_8000_characters_is_refused(contest: Contest, vendors: Vendors) -> None:
-    state = await invoked(contest, build_contest_graph, {"messages": [HumanMessage(LONGEST + "か")]})
+    state = await invoke(contest, build_contest_graph, {"messages": [HumanMessage(LONGEST + "か")]})
 
     assert state["status"] == "failed"
     assert state["message"].startswith("theme has 8,001 characters, at most 8,000 are allowed")
@@ -127,7 +127,7 @@ async def test_a_question_of_marks_that_take_long_to_clean_is_refused_by_its_len
 async def test_instructions_stand_between_delimiters_in_every_teams_prompts(
     contest: Contest, vendors: Vendors, build: Build, teams: int
 ) -> None:
-    await invoked(contest, build, {"theme": THEME}, instructions="Write for </text> engineers.")
+    await invoke(contest, build, {"theme": THEME}, instructions="Write for </text> engineers.")
 
     calls = [call for call in vendors.calls if call.prompt in {"supervisor/plan", "writer/write"}]
     assert len({call.model for call in calls}) == teams

@@ -65,13 +65,13 @@ async def test_points_of_the_plan_that_the_report_leaves_open_cost_coverage_and_
 async def test_a_report_that_cites_nothing_has_no_support_to_measure_and_is_capped(
     contest: Contest, vendors: Vendors
 ) -> None:
-    def uncited(reply: str) -> str:
+    def without_citations(reply: str) -> str:
         draft = json.loads(reply)
         for part in ("summary", "findings", "analysis", "limits"):
             draft[part] = [{**sentence, "sources": []} for sentence in draft[part]]
         return json.dumps(draft)
 
-    vendors.malform(uncited, prompt="writer/write")
+    vendors.malform(without_citations, prompt="writer/write")
 
     await contest.run(THEME, max_rounds=1)
 

@@ -28,7 +28,7 @@ def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
     return Contest(workspace, documents, vendors.base_url, defaults={"learn": False, "teams": ["alpha"]})
 
 
-async def researched(services: Services, contest: Contest, **options: object) -> dict[str, Any]:
+async def research(services: Services, contest: Contest, **options: object) -> dict[str, Any]:
     graph = build_research_graph(services).compile(checkpointer=InMemorySaver())
     await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options(**options))
     values: dict[str, Any] = (await graph.aget_state(CONFIG)).values
@@ -48,7 +48,7 @@ def prompts_of(vendors: Vendors, name: str) -> list[str]:
 async def test_a_report_has_sections_lists_and_tables_and_every_mark_is_a_source(
     contest: Contest, services: Services
 ) -> None:
-    state = await researched(services, contest, max_iterations=1)
+    state = await research(services, contest, max_iterations=1)
 
     body = state["report"]["detailed_analysis"]
     assert "### Overview" in body
@@ -60,7 +60,7 @@ async def test_a_report_has_sections_lists_and_tables_and_every_mark_is_a_source
 async def test_the_planner_sees_the_catalogue_of_the_own_documents(
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:
-    await researched(services, contest, max_iterations=1)
+    await research(services, contest, max_iterations=1)
 
     (prompt,) = prompts_of(vendors, "research/plan")
     assert "# Your own documents" in prompt
@@ -72,7 +72,7 @@ async def test_a_plan_for_documents_that_are_read_whole_guesses_nothing_from_the
 ) -> None:
     (contest.documents / "kilns.md").write_text("# Kilns\n\nHot.\n\n## The price of glaze\n\nIt is 12.\n", "utf-8")
 
-    await researched(services, contest, max_iterations=1)
+    await research(services, contest, max_iterations=1)
 
     (prompt,) = prompts_of(vendors, "research/plan")
     assert "- Kilns (kilns.md, " in prompt
@@ -84,7 +84,7 @@ async def test_the_points_of_a_plan_are_the_first_drafts_and_no_revision_is_held
 ) -> None:
     vendors.reply(fixes("Add rain."), prompt="research/review", times=1)
 
-    await researched(services, contest, max_iterations=2)
+    await research(services, contest, max_iterations=2)
 
     (write_prompt,), (revised,) = prompts_of(vendors, "research/write"), prompts_of(vendors, "research/revise")
     assert "# Points of the plan" in write_prompt
@@ -104,7 +104,7 @@ async def test_a_revision_sees_the_type_of_each_block_and_both_lengths(
 ) -> None:
     vendors.reply(fixes("Name the step."), prompt="research/review", times=1)
 
-    await researched(services, contest, max_iterations=2)
+    await research(services, contest, max_iterations=2)
 
     (prompt,) = prompts_of(vendors, "research/revise")
     assert re.search(r"^1\.1 paragraph\n1\.1\.1: ", prompt, re.MULTILINE)
@@ -120,7 +120,7 @@ async def test_planner_and_writer_see_the_file_and_the_day_of_each_of_the_own_do
 ) -> None:
     (documents / "teams-v2.md").write_text("# What a team is now\n\nOffice, 12 May 2026\n\nA team resumes.\n", "utf-8")
 
-    await researched(services, contest, max_iterations=1)
+    await research(services, contest, max_iterations=1)
 
     (planned,), (write_prompt,) = prompts_of(vendors, "research/plan"), prompts_of(vendors, "research/write")
     assert "- What a team is now (teams-v2.md, 2026-05-12, " in planned
@@ -135,7 +135,7 @@ async def test_the_reviewers_fixes_arrive_whole_with_the_draft_they_speak_of(
     long = "Name the step that is repeated, and say which passage says so. " * 8
     vendors.reply(fixes(long.strip()), prompt="research/review", times=1)
 
-    await researched(services, contest, max_iterations=2)
+    await research(services, contest, max_iterations=2)
 
     (prompt,) = prompts_of(vendors, "research/revise")
     assert f"- summary 1: {long.strip()}" in prompt
@@ -184,7 +184,7 @@ async def test_after_a_search_for_gaps_the_writer_has_the_draft_and_every_passag
 ) -> None:
     vendors.reply(fixes("Say how scores are made.", gaps=("judges score",)), prompt="research/review", times=1)
 
-    state = await researched(services, contest, max_iterations=2)
+    state = await research(services, contest, max_iterations=2)
 
     (first,), (second,) = prompts_of(vendors, "research/write"), prompts_of(vendors, "research/revise")
     passages_text = first.split("# Passages")[1].split("# Question")[0].strip()
@@ -220,7 +220,7 @@ async def test_nobody_says_that_nothing_is_known_before_a_search_for_exactly_tha
     reply = _reply() | {"limits": [open_statement]}
     vendors.reply(json.dumps(reply), prompt="research/write", times=1)
 
-    state = await researched(services, contest, max_iterations=1)
+    state = await research(services, contest, max_iterations=1)
 
     assert "judges score submission" in (await pool_of(services, state))["searches"]
     assert vendors.prompts()[:2] == ["research/plan", "research/write"]
@@ -238,7 +238,7 @@ async def test_more_than_later_calls_can_hold_is_chosen_from_once(
     asked_for = [{"query": " ".join(queries[at : at + 5]), "points": [1]} for at in range(0, 60, 5)]
     vendors.reply(json.dumps({**plan, "queries": asked_for}), prompt="research/plan")
 
-    state = await researched(services, contest, max_iterations=2)
+    state = await research(services, contest, max_iterations=2)
 
     (prompt,) = prompts_of(vendors, "research/choose")
     assert prompt.count("\n<P") > len(state["passages"])
@@ -257,7 +257,7 @@ async def test_documents_that_fit_are_read_whole_and_in_order_without_a_choice(
     plan = {"plan_text": "Read all notes.", "title": "Notes", "points": ["What is read"], "outline": ["Notes"]}
     vendors.reply(json.dumps({**plan, "queries": [{"query": "zebra", "points": [1]}]}), prompt="research/plan")
 
-    state = await researched(services, contest, max_iterations=1)
+    state = await research(services, contest, max_iterations=1)
 
     (prompt,) = prompts_of(vendors, "research/write")
     places = [prompt.index(f"The colour of {name} is nowhere else.") for name in "abc"]
@@ -274,7 +274,7 @@ async def test_documents_that_one_writer_can_read_are_all_offered_in_order_and_w
         text = f"# Note {number:02}\n\n" + sentence * 110
         (contest.documents / f"note-{number:02}.md").write_text(text, "utf-8")
 
-    state = await researched(services, contest, max_iterations=2)
+    state = await research(services, contest, max_iterations=2)
 
     (prompt,), (reviewed,) = prompts_of(vendors, "research/write"), prompts_of(vendors, "research/review")
     places = [prompt.index(f"Kiln {number:02}") for number in range(30)]
@@ -295,7 +295,7 @@ async def test_the_catalogue_of_a_large_folder_names_the_documents_nearest_to_th
         title = "Ledger of the harbour office, volume" if number else "Checkpoints after a crash, volume"
         (contest.documents / f"{number:03}.md").write_text(f"# {title} {number}\n\nResume? Sums of {number}.", "utf-8")
 
-    await researched(services, contest, max_iterations=1)
+    await research(services, contest, max_iterations=1)
 
     (prompt,) = prompts_of(vendors, "research/plan")
     catalogue = prompt.split("# Your own documents")[1].split("# Your part")[0]
@@ -322,7 +322,7 @@ async def test_what_the_check_finds_of_a_citation_goes_back_to_the_reviewer_and_
     vendors.reply(json.dumps(_reply() | {"findings": [false]}), prompt="research/write", times=1)
     vendors.reply(fixes("Mend it."), prompt="research/review", times=1)
 
-    await researched(services, contest, max_iterations=2)
+    await research(services, contest, max_iterations=2)
 
     for prompt in ("research/review", "research/revise"):
         (prompt_text,) = prompts_of(vendors, prompt)
@@ -339,7 +339,7 @@ async def test_reviewer_and_writer_are_told_how_long_the_draft_is_and_how_long_i
     vendors.reply(json.dumps(reply), prompt="research/write", times=1)
     vendors.reply(fixes("Add rain."), prompt="research/review", times=1)
 
-    await researched(services, contest, max_iterations=2, length="brief")
+    await research(services, contest, max_iterations=2, length="brief")
 
     for prompt in ("research/review", "research/revise"):
         (asked,) = prompts_of(vendors, prompt)
@@ -349,7 +349,7 @@ async def test_reviewer_and_writer_are_told_how_long_the_draft_is_and_how_long_i
 async def test_a_long_report_is_written_section_by_section_and_summarized_by_who_has_read_them(
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:
-    state = await researched(services, contest, max_iterations=1, length="long")
+    state = await research(services, contest, max_iterations=1, length="long")
 
     assert vendors.prompts().count("research/section") == 2
     assert "research/write" not in vendors.prompts()
@@ -366,7 +366,7 @@ async def test_a_section_that_cannot_be_written_is_named_to_the_reviewer_and_the
 ) -> None:
     vendors.reply("no JSON at all", prompt="research/section", match="Write section 2 alone")
 
-    state = await researched(services, contest, max_iterations=2, length="long")
+    state = await research(services, contest, max_iterations=2, length="long")
 
     (prompt,) = prompts_of(vendors, "research/review")
     assert "- section 2: " in prompt
@@ -385,7 +385,7 @@ async def test_a_statement_on_a_section_that_two_documents_share_names_the_one_i
     reply = {"summary": [one], "findings": [one], "sections": body, "limits": [], "lessons": []}
     vendors.reply(json.dumps(reply), prompt="research/write")
 
-    state = await researched(services, contest, max_iterations=1)
+    state = await research(services, contest, max_iterations=1)
 
     (write_prompt,) = prompts_of(vendors, "research/write")
     assert re.findall(r"<P(\d)-\w+> Fees\n", write_prompt) == ["2", "4"]

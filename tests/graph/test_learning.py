@@ -66,7 +66,7 @@ class Stub:
         self.calls: list[tuple[str, Scope, str]] = []
         self.shown: list[Mapping[str, Any]] = []
 
-    async def structured(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope) -> Answer[R]:
+    async def ask(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope) -> Answer[R]:
         rendered = self.library.call(prompt, language=scope.language, mark=mark_of(scope.execution_id))
         self.calls.append((prompt.prompt_name, scope, rendered.user))
         self.shown.append(cast("Mapping[str, Any]", prompt.variables()))
@@ -86,7 +86,7 @@ class Stub:
 class Refusing(Stub):
     """An endpoint that fails."""
 
-    async def structured(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope) -> Answer[R]:
+    async def ask(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope) -> Answer[R]:
         raise ModelError(f"{prompt.prompt_name} {reply_type.__name__} {scope.role}: refused")
 
 
@@ -166,7 +166,7 @@ def _bullet(key: str, content: str, *, harmful: int = 0, runs: tuple[str, ...] =
     )
 
 
-async def _filled(playbooks: PlaybookStore, *bullets: Bullet, dataset: str = "default") -> Playbook:
+async def _fill(playbooks: PlaybookStore, *bullets: Bullet, dataset: str = "default") -> Playbook:
     return await playbooks.save(Playbook(dataset=dataset, bullets=list(bullets)))
 
 
@@ -223,7 +223,7 @@ async def test_what_comes_out_is_the_result_and_what_each_call_cost(
 async def test_bullets_that_a_round_used_are_tagged_and_no_others(
     stub: Stub, playbooks: PlaybookStore, documents: DocumentStore
 ) -> None:
-    await _filled(playbooks, _bullet("used", _PRIMARY), _bullet("unused", _YEAR), _bullet("bad", "harmful advice"))
+    await _fill(playbooks, _bullet("used", _PRIMARY), _bullet("unused", _YEAR), _bullet("bad", "harmful advice"))
 
     await _learn(
         _nodes(stub, playbooks, documents),
@@ -238,7 +238,7 @@ async def test_bullets_that_a_round_used_are_tagged_and_no_others(
 async def test_a_bullet_helpful_in_a_second_run_leaves_quarantine(
     stub: Stub, playbooks: PlaybookStore, documents: DocumentStore
 ) -> None:
-    await _filled(playbooks, _bullet("b-1", _PRIMARY))
+    await _fill(playbooks, _bullet("b-1", _PRIMARY))
     nodes = _nodes(stub, playbooks, documents)
 
     statuses = []
@@ -252,7 +252,7 @@ async def test_a_bullet_helpful_in_a_second_run_leaves_quarantine(
 async def test_learning_from_one_execution_again_changes_nothing_and_asks_nobody(
     stub: Stub, playbooks: PlaybookStore, documents: DocumentStore
 ) -> None:
-    await _filled(playbooks, _bullet("b-1", _PRIMARY))
+    await _fill(playbooks, _bullet("b-1", _PRIMARY))
     run = {"execution_id": str(uuid4()), "rounds": [_round(_YEAR, used=["b-1"])], "bullets": ["b-1"]}
     nodes = _nodes(stub, playbooks, documents)
 
@@ -286,7 +286,7 @@ class _CountingEmbedder:
 
 async def test_a_curation_embeds_each_lesson_of_the_playbook_once(stub: Stub, playbooks: PlaybookStore) -> None:
     old, embedder = "Weigh the kiln before each firing.", _CountingEmbedder()
-    await _filled(playbooks, _bullet("b-kiln", old))
+    await _fill(playbooks, _bullet("b-kiln", old))
     curator = CuratorAgent(stub, _builder(), playbooks, embedder=embedder)
 
     await curator.curate(_lessons("Read the gauge of the dam at noon."), "default")
@@ -316,7 +316,7 @@ async def test_without_rounds_nothing_is_asked_and_nothing_is_saved(
 async def test_rounds_without_lessons_still_count_votes_and_spare_the_curators_call(
     stub: Stub, playbooks: PlaybookStore, documents: DocumentStore
 ) -> None:
-    await _filled(playbooks, _bullet("b-1", _PRIMARY))
+    await _fill(playbooks, _bullet("b-1", _PRIMARY))
 
     state = await _learn(_nodes(stub, playbooks, documents), rounds=[_round(used=["b-1"])], bullets=["b-1"])
 
@@ -358,7 +358,7 @@ async def test_the_state_holds_ids_and_short_texts_only(
 
 
 async def test_a_model_that_fails_leaves_the_playbook_alone(playbooks: PlaybookStore, documents: DocumentStore) -> None:
-    await _filled(playbooks, _bullet("b-1", _PRIMARY))
+    await _fill(playbooks, _bullet("b-1", _PRIMARY))
 
     with pytest.raises(ModelError, match="refused"):
         await _learn(_nodes(Refusing(), playbooks, documents), rounds=[_round(_YEAR, used=["b-1"])], bullets=["b-1"])
@@ -369,7 +369,7 @@ async def test_a_model_that_fails_leaves_the_playbook_alone(playbooks: PlaybookS
 async def test_outside_text_reaches_the_models_between_delimiters(
     stub: Stub, playbooks: PlaybookStore, documents: DocumentStore
 ) -> None:
-    await _filled(playbooks, _bullet("b-1", _PRIMARY))
+    await _fill(playbooks, _bullet("b-1", _PRIMARY))
 
     finished_round = _round("Name the year.", used=["b-1"], queries=["bridge hum"])
     await _learn(_nodes(stub, playbooks, documents), theme="Why?", rounds=[finished_round], bullets=["b-1"])
@@ -466,7 +466,7 @@ async def test_japanese_runs_ask_in_japanese(stub: Stub, playbooks: PlaybookStor
 
 
 async def test_a_curator_does_it_all_and_answers_with_the_result(stub: Stub, playbooks: PlaybookStore) -> None:
-    await _filled(playbooks, _bullet("b-1", _PRIMARY), _bullet("b-2", "Quote definitions."))
+    await _fill(playbooks, _bullet("b-1", _PRIMARY), _bullet("b-2", "Quote definitions."))
     reflection = _lessons(_YEAR, "UPDATE b-1: " + _REWORDED, "DELETE b-2", tags={"b-1": "helpful", "gone": "harmful"})
 
     result = await _curator(stub, playbooks).curate(reflection, "default")
@@ -497,7 +497,7 @@ async def test_without_insights_a_curator_asks_nobody(stub: Stub, playbooks: Pla
 
 
 async def test_a_proposal_saves_nothing_and_shows_what_code_decides(stub: Stub, playbooks: PlaybookStore) -> None:
-    await _filled(playbooks, _bullet("bad", "Use tables for comparisons.", harmful=2), _bullet("b-1", _PRIMARY))
+    await _fill(playbooks, _bullet("bad", "Use tables for comparisons.", harmful=2), _bullet("b-1", _PRIMARY))
 
     proposal = await _curator(stub, playbooks).propose(
         _lessons(_REWORDED, tags={"bad": "harmful"}), "default", execution_id="run-1"
@@ -522,7 +522,7 @@ async def test_adds_are_checked_again_against_what_another_curator_saved(stub: S
 
 
 async def test_an_operation_on_a_bullet_that_is_gone_meanwhile_is_skipped(stub: Stub, playbooks: PlaybookStore) -> None:
-    await _filled(playbooks, _bullet("b-1", _PRIMARY))
+    await _fill(playbooks, _bullet("b-1", _PRIMARY))
     curator = _curator(stub, playbooks)
     reflection = _lessons("UPDATE b-1: " + _REWORDED, "Quote definitions from standards.")
     proposal = await curator.propose(reflection, "default", execution_id="run-1")
@@ -563,7 +563,7 @@ async def test_malformed_sections_are_named_before_anything_is_spent(
 async def test_a_damaged_playbook_is_named_before_anything_is_spent(
     stub: Stub, playbooks: PlaybookStore, documents: DocumentStore
 ) -> None:
-    await _filled(playbooks, _bullet("b-1", _PRIMARY))
+    await _fill(playbooks, _bullet("b-1", _PRIMARY))
     (playbooks.folder / "default.json").write_text("{")
 
     with pytest.raises(PlaybookDamaged, match="last good version is 1"):
@@ -574,7 +574,7 @@ async def test_a_damaged_playbook_is_named_before_anything_is_spent(
 
 async def test_a_prompt_shows_all_bullets_that_fit_else_the_nearest(stub: Stub, playbooks: PlaybookStore) -> None:
     far = [_bullet(f"b-{number}", f"Lesson {number} on tables and lists.") for number in range(100)]
-    await _filled(playbooks, *far, _bullet("near", _PRIMARY))
+    await _fill(playbooks, *far, _bullet("near", _PRIMARY))
     lessons = _lessons("Primary sources were found too late.")
 
     for tokens in (20_000, 1500):
@@ -591,7 +591,7 @@ async def test_a_prompt_shows_all_bullets_that_fit_else_the_nearest(stub: Stub, 
 
 
 async def test_a_lesson_that_a_model_reads_as_the_same_becomes_an_update(stub: Stub, playbooks: PlaybookStore) -> None:
-    await _filled(playbooks, _bullet("b-1", _PRIMARY, runs=("a", "b")), _bullet("b-2", _YEAR))
+    await _fill(playbooks, _bullet("b-1", _PRIMARY, runs=("a", "b")), _bullet("b-2", _YEAR))
 
     result = await _curator(stub, playbooks).curate(_lessons(_IN_OTHER_WORDS), "default")
 
@@ -610,16 +610,16 @@ _SOUND = {
 }
 
 
-class _Spoilt(Stub):
+class _BrokenStub(Stub):
     """A curator of which one operation in three is not as agreed."""
 
     def __init__(self, spoilt: Mapping[str, object]) -> None:
         super().__init__()
         self.spoilt = spoilt
 
-    async def structured(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope) -> Answer[R]:
+    async def ask(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope) -> Answer[R]:
         if prompt.prompt_name != "curator/curate":
-            return await super().structured(prompt, reply_type, scope=scope)
+            return await super().ask(prompt, reply_type, scope=scope)
         operations = [_SOUND | {"content": _YEAR}, _SOUND | self.spoilt, _SOUND | {"content": _PRIMARY}]
         usage = CallUsage(call_key="c", role="curator", model="m", input_tokens=1, output_tokens=1, milliseconds=1)
         return Answer(reply_type.model_validate({"operations": operations}), usage)
@@ -646,10 +646,10 @@ async def test_one_bad_operation_spoils_neither_the_others_nor_the_votes(
     playbooks: PlaybookStore, spoilt: Mapping[str, object], added: int
 ) -> None:
     active = _bullet("active", "Draw maps of ports.", runs=("a", "b")).model_copy(update={"status": "active"})
-    await _filled(playbooks, active)
+    await _fill(playbooks, active)
 
     reflection = _lessons(_YEAR, tags={"active": "helpful"})
-    result = await _curator(_Spoilt(spoilt), playbooks).curate(reflection, "default")
+    result = await _curator(_BrokenStub(spoilt), playbooks).curate(reflection, "default")
 
     bullets = (await playbooks.load("default")).bullets
     assert len(bullets) == 1 + added
@@ -668,14 +668,14 @@ def test_of_seven_operations_the_seventh_is_left_out_with_the_reason() -> None:
 class _NoOperations(Stub):
     """A curator whose endpoint fails."""
 
-    async def structured(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope) -> Answer[R]:
+    async def ask(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope) -> Answer[R]:
         if prompt.prompt_name == "curator/curate":
             raise ModelError("refused")
-        return await super().structured(prompt, reply_type, scope=scope)
+        return await super().ask(prompt, reply_type, scope=scope)
 
 
 async def test_votes_are_kept_where_the_curator_fails(playbooks: PlaybookStore, documents: DocumentStore) -> None:
-    await _filled(playbooks, _bullet("b-1", _PRIMARY))
+    await _fill(playbooks, _bullet("b-1", _PRIMARY))
 
     state = await _learn(
         _nodes(_NoOperations(), playbooks, documents), rounds=[_round(_YEAR, used=["b-1"])], bullets=["b-1"]
@@ -716,7 +716,7 @@ async def test_two_processes_curating_at_once_keep_every_lesson(playbooks: Playb
 async def test_a_person_is_asked_about_changes_in_the_runs_language(
     stub: Stub, playbooks: PlaybookStore, documents: DocumentStore
 ) -> None:
-    await _filled(playbooks, _bullet("b-1", _PRIMARY))
+    await _fill(playbooks, _bullet("b-1", _PRIMARY))
     graph = _graph(_nodes(stub, playbooks, documents), checkpointer=InMemorySaver())
     request = {"rounds": [_round("DELETE b-1")], "approve": True, "language": "ja"}
 
@@ -730,7 +730,7 @@ async def test_an_active_bullet_goes_where_a_person_approved_it(
     stub: Stub, playbooks: PlaybookStore, documents: DocumentStore
 ) -> None:
     active = _bullet("b-1", _PRIMARY, runs=("a", "b")).model_copy(update={"status": "active"})
-    await _filled(playbooks, active)
+    await _fill(playbooks, active)
     graph = _graph(_nodes(stub, playbooks, documents), checkpointer=InMemorySaver())
     config = {"configurable": {"thread_id": "t"}}
 

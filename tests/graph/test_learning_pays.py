@@ -30,7 +30,7 @@ class _Opinions:
 
     name = "opinions"
 
-    async def structured(self, prompt: ReflectorPrompt, reply_type: type[R], *, scope: Scope) -> Answer[R]:
+    async def ask(self, prompt: ReflectorPrompt, reply_type: type[R], *, scope: Scope) -> Answer[R]:
         tags = [{"bullet_id": bullet.id, "tag": "helpful"} for bullet in prompt.bullets]
         usage = CallUsage(
             call_key=prompt.prompt_name, role=scope.role, model="m", input_tokens=1, output_tokens=1, milliseconds=1

@@ -19,7 +19,7 @@ def client(server: Server) -> "Client":
     return Client(f"{server.url}/mcp")
 
 
-async def called(client: "Client", tool: str, **given: Any) -> tuple[str, bool]:  # noqa: ANN401 - a tool's arguments
+async def call(client: "Client", tool: str, **given: Any) -> tuple[str, bool]:  # noqa: ANN401 - a tool's arguments
     """The tool's text, and whether it is an error."""
     from mcp.types import TextContent  # noqa: PLC0415 - the same
 
@@ -48,7 +48,7 @@ async def test_a_call_on_documents_is_answered_by_the_report(client: "Client", s
     (server.workspace / "own").mkdir(exist_ok=True)
     (server.workspace / "own" / "ferries.md").write_text(FERRIES, "utf-8")
 
-    report, failed = await called(client, tool, question=THEME, documents=[str(server.workspace / "own")])
+    report, failed = await call(client, tool, question=THEME, documents=[str(server.workspace / "own")])
 
     assert not failed
     assert report.startswith("# ")
@@ -59,11 +59,11 @@ async def test_a_call_on_documents_is_answered_by_the_report(client: "Client", s
 async def test_while_it_works_a_call_tells_how_far_it_is(client: "Client") -> None:
     messages: list[str | None] = []
 
-    async def progressed(_: float, __: float | None, message: str | None) -> None:
+    async def on_progress(_: float, __: float | None, message: str | None) -> None:
         messages.append(message)
 
     async with client:
-        await client.call_tool("research", {"question": THEME}, progress_callback=progressed)
+        await client.call_tool("research", {"question": THEME}, progress_callback=on_progress)
 
     assert messages
     assert all(messages)
@@ -81,7 +81,7 @@ async def test_while_it_works_a_call_tells_how_far_it_is(client: "Client") -> No
 async def test_what_is_refused_is_an_error_that_names_the_field(
     client: "Client", values: dict[str, Any], line: str
 ) -> None:
-    text, failed = await called(client, "contest", **values)
+    text, failed = await call(client, "contest", **values)
 
     assert failed
     assert line in text

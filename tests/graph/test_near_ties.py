@@ -54,12 +54,12 @@ def contest_of(workspace: Path, documents: Path, vendors: Vendors, percents: dic
 
 
 def with_sign(*signs: str) -> Callable[[str], str]:
-    def added(reply: str) -> str:
+    def add(reply: str) -> str:
         draft = json.loads(reply)
         sentences = [{"text": sign, "sources": []} for sign in signs]
         return json.dumps(draft | {"findings": [*sentences, *draft["findings"]][:8]})
 
-    return added
+    return add
 
 
 def prefer(vendors: Vendors, team: str) -> None:
@@ -234,13 +234,13 @@ async def test_judges_of_a_pair_see_the_passages_behind_what_only_one_report(
         )
 
     def of_one_passage(number: int) -> Callable[[str], str]:
-        def changed(reply: str) -> str:
+        def change(reply: str) -> str:
             sentence = {"text": words.format(number), "sources": [number], "kind": "stated", "basis": ""}
             report = json.loads(reply)
             section = {"heading": "Body", "blocks": [{"type": "paragraph", "sentences": [report["summary"][0]]}]}
             return json.dumps({**report, "findings": [sentence], "sections": [section], "limits": []})
 
-        return changed
+        return change
 
     text = '[evaluator]\nnear_tie = 1.0\n\n[[evaluator.metrics]]\nname = "insight"\n'
     (workspace / "config" / "evaluator.toml").write_text(text, "utf-8")

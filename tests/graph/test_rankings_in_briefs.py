@@ -49,7 +49,7 @@ def places(entries: list[LeaderboardEntry]) -> list[Place]:
     return [Place(entry.rank, entry.team_id, entry.best_score) for entry in entries]
 
 
-def followed(events: list[AnyEvent]) -> Iterator[tuple[AnyEvent, list[Place]]]:
+def follow(events: list[AnyEvent]) -> Iterator[tuple[AnyEvent, list[Place]]]:
     """Each event with the ranking that the rule makes of all that had happened by then."""
     teams: dict[str, dict[int, float | None]] = {}
     keys: dict[str, float] = {}
@@ -100,7 +100,7 @@ async def test_every_brief_of_every_round_shows_the_ranking_of_its_moment(crowd:
 
     seen = await seen_by_teams(crowd, "crowd")
     rankings = set()
-    for event, ranking in followed(crowd.events):
+    for event, ranking in follow(crowd.events):
         if isinstance(event, RoundScored | WinnerPicked):
             assert places(event.leaderboard) == ranking
         elif isinstance(event, RoundStarted):

@@ -62,7 +62,7 @@ def result(outcome: RunOutcome) -> dict[str, Any]:
     }
 
 
-async def reached(vendors: Vendors, prompt: str, ended: Callable[[], object]) -> None:
+async def wait_for_call(vendors: Vendors, prompt: str, ended: Callable[[], object]) -> None:
     """Wait until a call with this prompt was answered, while the run has not `ended`."""
     while prompt not in vendors.prompts():
         assert not ended()
@@ -211,7 +211,7 @@ async def test_a_deleted_thread_leaves_nothing_in_redis_however_long_it_was(
 async def test_of_two_that_work_on_one_thread_one_wins(contest: Contest, vendors: Vendors) -> None:
     vendors.hang(prompt="writer/write")
     first = asyncio.create_task(contest.run(THEME, thread_id="shared", max_rounds=1, learn=False))
-    await reached(vendors, "supervisor/plan", first.done)
+    await wait_for_call(vendors, "supervisor/plan", first.done)
 
     with pytest.raises(ThreadBusy, match=r"thread shared is being worked on by process \d+ on "):
         await contest.resume("shared")
@@ -229,7 +229,7 @@ async def test_a_run_whose_lease_was_taken_stops_and_says_by_whom(
 ) -> None:
     vendors.hang(prompt="writer/write")
     first = asyncio.create_task(contest.run(THEME, thread_id="taken", max_rounds=1))
-    await reached(vendors, "supervisor/plan", first.done)
+    await wait_for_call(vendors, "supervisor/plan", first.done)
 
     redis.say("SET", "contend:lease:taken", "elsewhere/77/x", "PX", "60000")
 

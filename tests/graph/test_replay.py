@@ -28,7 +28,7 @@ told.
 JAPANESE = "強制終了した後、再開はどのように動きますか？"
 
 
-class Replayed(Contest):
+class ReplayedContest(Contest):
     """A contest that records its replies into a file, or plays them from it."""
 
     def __init__(self, contest: Contest, file: Path, *, workspace: Path | None = None) -> None:
@@ -62,7 +62,7 @@ def elsewhere(tmp_path: Path) -> Path:
 
 
 async def record(contest: Contest, file: Path, theme: str = THEME, **options: object) -> RunOutcome:
-    return await Replayed(contest, file).run(theme, min_rounds=2, **options)
+    return await ReplayedContest(contest, file).run(theme, min_rounds=2, **options)
 
 
 class Recording(NamedTuple):
@@ -88,7 +88,7 @@ def recording(
 
 
 @pytest.fixture
-def copied(recording: Recording, documents: Path, file: Path) -> Contest:
+def copy(recording: Recording, documents: Path, file: Path) -> Contest:
     """It, with documents and a recording that a test may change."""
     file.parent.mkdir()
     shutil.copy(recording.file, file)
@@ -107,7 +107,7 @@ async def test_a_replayed_contest_gives_the_same_report_and_asks_no_model(
 ) -> None:
     first = recording.outcome
 
-    again = await Replayed(recording.contest, recording.file, workspace=elsewhere).run(THEME, min_rounds=2)
+    again = await ReplayedContest(recording.contest, recording.file, workspace=elsewhere).run(THEME, min_rounds=2)
 
     assert first.status == again.status == "completed"
     assert timeless(again) == timeless(first)
@@ -129,7 +129,7 @@ async def test_a_replay_knows_what_speaks_to_ai_systems_whichever_team_comes_fir
     first = await record(contest, file)
     (contest.documents / "doubtful.md").rename(contest.documents / "1-doubtful.md")
 
-    again = await Replayed(contest, file, workspace=elsewhere).run(THEME, min_rounds=2)
+    again = await ReplayedContest(contest, file, workspace=elsewhere).run(THEME, min_rounds=2)
 
     asked = [line for line in lines_of(file) if line["prompt"] == "checks/injection"]
     assert [(line["team"], line["round"]) for line in asked] == [("", 0)]
@@ -142,7 +142,7 @@ async def test_a_replayed_report_says_when_and_by_which_model_its_replies_were_g
 ) -> None:
     words = r"Model replies: recorded on \d{4}-\d\d-\d\d \(model alpha, beta, gpt"
 
-    again = await Replayed(recording.contest, recording.file, workspace=elsewhere).run(THEME, min_rounds=2)
+    again = await ReplayedContest(recording.contest, recording.file, workspace=elsewhere).run(THEME, min_rounds=2)
 
     assert not re.search(words, recording.outcome.markdown or "")
     assert re.search(words, again.markdown or "")
@@ -151,7 +151,7 @@ async def test_a_replayed_report_says_when_and_by_which_model_its_replies_were_g
 async def test_a_replayed_japanese_report_says_so_in_japanese(contest: Contest, file: Path, elsewhere: Path) -> None:
     first = await record(contest, file, JAPANESE)
 
-    again = await Replayed(contest, file, workspace=elsewhere).run(JAPANESE, min_rounds=2)
+    again = await ReplayedContest(contest, file, workspace=elsewhere).run(JAPANESE, min_rounds=2)
 
     words = r"モデルの返答：.*記録"
     assert not re.search(words, first.markdown or "")
@@ -160,40 +160,40 @@ async def test_a_replayed_japanese_report_says_so_in_japanese(contest: Contest, 
 
 @each_profile
 async def test_passages_in_another_order_keep_their_citations(
-    recording: Recording, copied: Contest, elsewhere: Path
+    recording: Recording, copy: Contest, elsewhere: Path
 ) -> None:
     for number, name in enumerate(["teams.md", "scores.html", "resume.md", "saikai.txt"], start=1):
-        (copied.documents / name).rename(copied.documents / f"{number}-{name}")
+        (copy.documents / name).rename(copy.documents / f"{number}-{name}")
 
-    again = await Replayed(copied, recording.file, workspace=elsewhere).run(THEME, min_rounds=2)
+    again = await ReplayedContest(copy, recording.file, workspace=elsewhere).run(THEME, min_rounds=2)
 
-    before = await cited(recording.contest, recording.outcome)
+    before = await citations_of(recording.contest, recording.outcome)
     assert any(texts for _, texts in before)
-    assert await cited(replace(copied, workspace=elsewhere), again) == before
+    assert await citations_of(replace(copy, workspace=elsewhere), again) == before
 
 
-async def test_a_passage_that_is_gone_is_not_cited(recording: Recording, copied: Contest, elsewhere: Path) -> None:
-    teams = copied.documents / "teams.md"
+async def test_a_passage_that_is_gone_is_not_cited(recording: Recording, copy: Contest, elsewhere: Path) -> None:
+    teams = copy.documents / "teams.md"
     teams.write_text(teams.read_text("utf-8").replace("A team plans", "Each team plans"), "utf-8")
 
-    again = await Replayed(copied, recording.file, workspace=elsewhere).run(THEME, min_rounds=2)
+    again = await ReplayedContest(copy, recording.file, workspace=elsewhere).run(THEME, min_rounds=2)
 
     assert recording.outcome.report
     assert again.report
     assert "teams.md" in str([source.url for source in recording.outcome.report.sources])
     assert "Each team plans" not in "".join(
-        text for _, texts in await cited(replace(copied, workspace=elsewhere), again) for text in texts
+        text for _, texts in await citations_of(replace(copy, workspace=elsewhere), again) for text in texts
     )
 
 
 async def test_a_reply_that_is_missing_is_named_in_one_line_with_the_remedy(
-    copied: Contest, file: Path, elsewhere: Path
+    copy: Contest, file: Path, elsewhere: Path
 ) -> None:
     lines = lines_of(file)
     others = [line for line in lines if not is_draft(line, team="beta")]
     write_lines(file, others)
 
-    again = await Replayed(copied, file, workspace=elsewhere).run(THEME, min_rounds=2)
+    again = await ReplayedContest(copy, file, workspace=elsewhere).run(THEME, min_rounds=2)
 
     assert len(others) == len(lines) - 1
     assert again.status == "partial"
@@ -201,14 +201,14 @@ async def test_a_reply_that_is_missing_is_named_in_one_line_with_the_remedy(
     assert "record the run anew with CONTEND_RECORD=FILE" in again.message
 
 
-async def test_a_reply_of_another_shape_is_named(copied: Contest, file: Path, elsewhere: Path) -> None:
+async def test_a_reply_of_another_shape_is_named(copy: Contest, file: Path, elsewhere: Path) -> None:
     lines = lines_of(file)
     for line in lines:
         if is_draft(line, team="beta"):
             del line["reply"]["summary"]
     write_lines(file, lines)
 
-    again = await Replayed(copied, file, workspace=elsewhere).run(THEME, min_rounds=2)
+    again = await ReplayedContest(copy, file, workspace=elsewhere).run(THEME, min_rounds=2)
 
     assert "the writer of team beta, round 1, step 1" in again.message
     assert "does not fit this version of contend (summary: Field required)" in again.message
@@ -217,7 +217,7 @@ async def test_a_reply_of_another_shape_is_named(copied: Contest, file: Path, el
 async def test_a_run_that_plays_a_recording_does_not_go_on_with_a_model(
     recording: Recording, elsewhere: Path, vendors: Vendors
 ) -> None:
-    replayed = Replayed(recording.contest, recording.file, workspace=elsewhere)
+    replayed = ReplayedContest(recording.contest, recording.file, workspace=elsewhere)
     waiting = await replayed.run(THEME, thread_id="t-1", min_rounds=2, approve=["report"])
     live = replace(recording.contest, workspace=elsewhere, base_url=vendors.base_url)
 
@@ -235,7 +235,7 @@ async def test_of_several_runs_in_a_file_the_last_is_played(contest: Contest, fi
     await record(contest, file, "What is a team?", learn=False)
     last = await record(contest, file)
 
-    again = await Replayed(contest, file, workspace=elsewhere).run(THEME, min_rounds=2)
+    again = await ReplayedContest(contest, file, workspace=elsewhere).run(THEME, min_rounds=2)
 
     assert (again.status, again.message) == (last.status, last.message)
     assert timeless(again) == timeless(last)
@@ -243,7 +243,7 @@ async def test_of_several_runs_in_a_file_the_last_is_played(contest: Contest, fi
 
 async def test_a_model_of_the_callers_is_refused_beside_a_recording(recording: Recording, elsewhere: Path) -> None:
     with pytest.raises(InputError, match=r"model gpt-5: the replies of .* are played, and no model is asked"):
-        await Replayed(recording.contest, recording.file, workspace=elsewhere).run(THEME, model="gpt-5")
+        await ReplayedContest(recording.contest, recording.file, workspace=elsewhere).run(THEME, model="gpt-5")
 
 
 def test_the_terminal_says_of_a_replay_what_it_is(
@@ -278,7 +278,7 @@ def is_draft(line: dict[str, Any], *, team: str) -> bool:
     return line["prompt"] in {"research/write", "writer/write"} and place == (team, 1, "1")
 
 
-async def cited(contest: Contest, outcome: RunOutcome) -> list[tuple[str, list[str]]]:
+async def citations_of(contest: Contest, outcome: RunOutcome) -> list[tuple[str, list[str]]]:
     """Each sentence of the last submissions with the texts of its passages."""
     services = contest.services()
     rows = [row for team in ("alpha", "beta") for row in await services.record.rounds(outcome.execution_id, team)]

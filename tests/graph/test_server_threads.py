@@ -43,7 +43,7 @@ def hung_run(server: Server, endpoint: Vendors, thread: str, **options: object) 
     return str(run["run_id"])
 
 
-def joined(server: Server, thread: str, run: Mapping[str, Any]) -> dict[str, Any]:
+def join(server: Server, thread: str, run: Mapping[str, Any]) -> dict[str, Any]:
     state = server.client.runs.join(thread, run["run_id"])
     assert isinstance(state, dict)
     return state
@@ -72,7 +72,7 @@ def test_a_run_that_takes_the_place_of_another_ends_and_is_all_that_the_thread_h
         thread, "contend", input={"theme": OTHER}, context=OPTIONS, multitask_strategy=strategy
     )
     endpoint.heal()
-    state = joined(server, thread, second)
+    state = join(server, thread, second)
 
     assert state["report"]["theme"] == OTHER
     assert runs_in_history(server, thread) == {second["run_id"]}
@@ -89,7 +89,7 @@ def test_a_run_that_waits_for_another_on_its_thread_begins_when_that_one_has_end
         for theme in (THEME, OTHER)
     ]
 
-    assert [joined(server, thread, run)["report"]["theme"] for run in runs] == [THEME, OTHER]
+    assert [join(server, thread, run)["report"]["theme"] for run in runs] == [THEME, OTHER]
     assert {run["status"] for run in server.client.runs.list(thread)} == {"success"}
 
 

@@ -85,7 +85,7 @@ def is_page(recording: Recording) -> bool:
     return recording.status == 200
 
 
-async def replayed(server: Replay, recording: Recording) -> list[SearchResult]:
+async def replay(server: Replay, recording: Recording) -> list[SearchResult]:
     server.answer = lambda _: Answer(recording.body, recording.status)
     results = await source(server).search("recorded", limit=max(1, recording.body.count(b"<entry>")))
     return [each.result for each in results]
@@ -94,7 +94,7 @@ async def replayed(server: Replay, recording: Recording) -> list[SearchResult]:
 async def test_every_recorded_entry_becomes_a_result(arxiv: Replay) -> None:
     pages = [recording for recording in arxiv_recordings() if is_page(recording)]
 
-    results = [await replayed(arxiv, page) for page in pages]
+    results = [await replay(arxiv, page) for page in pages]
 
     assert [len(each) for each in results] == [page.body.count(b"<entry>") for page in pages]
     assert len({result.url for each in results for result in each}) == 105
@@ -103,7 +103,7 @@ async def test_every_recorded_entry_becomes_a_result(arxiv: Replay) -> None:
 async def test_recorded_results_have_days_names_and_https_addresses(arxiv: Replay) -> None:
     page = max(arxiv_recordings(), key=lambda recording: len(recording.body))
 
-    for result in await replayed(arxiv, page):
+    for result in await replay(arxiv, page):
         assert result.url.startswith("https://arxiv.org/abs/")
         assert result.published_date
         assert result.authors
@@ -115,7 +115,7 @@ async def test_recorded_results_have_days_names_and_https_addresses(arxiv: Repla
 async def test_pages_that_were_recorded_empty_give_no_results(arxiv: Replay) -> None:
     empty = [page for page in arxiv_recordings() if is_page(page) and b"<entry>" not in page.body]
 
-    assert [await replayed(arxiv, page) for page in empty] == [[], []]
+    assert [await replay(arxiv, page) for page in empty] == [[], []]
 
 
 async def test_a_recorded_refusal_names_the_query_and_arxivs_reason(arxiv: Replay) -> None:
@@ -222,7 +222,7 @@ async def test_one_bad_date_in_a_recorded_page_leaves_all_its_entries(arxiv: Rep
     page = max(arxiv_recordings(), key=lambda recording: len(recording.body))
     spoilt = re.sub(rb"(<published>)[^<]*", rb"\1soon", page.body, count=1)
 
-    results = await replayed(arxiv, page._replace(body=spoilt))
+    results = await replay(arxiv, page._replace(body=spoilt))
 
     assert [result.published_date is None for result in results] == [True] + [False] * 99
 

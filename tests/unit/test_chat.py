@@ -107,7 +107,7 @@ class Caller:
         self, name: str = "judge-1", *, price: ModelPrice | None = None, room: int = 300
     ) -> Answer[MetricReply]:
         model = self.model(name, price=price, room=room)
-        return await model.structured(PROMPT, MetricReply, scope=SCOPE)
+        return await model.ask(PROMPT, MetricReply, scope=SCOPE)
 
 
 @asynccontextmanager
@@ -158,7 +158,7 @@ async def test_a_reply_takes_no_more_of_the_context_than_its_prompt_leaves(
     vendors: Vendors, prompts: PromptLibrary, context: int, room: int
 ) -> None:
     async with calling(vendors, prompts) as caller:
-        await caller.model(room=16_000, context=context).structured(PROMPT, MetricReply, scope=SCOPE)
+        await caller.model(room=16_000, context=context).ask(PROMPT, MetricReply, scope=SCOPE)
 
     assert vendors.calls[0].body["max_tokens"] == room
 
@@ -170,7 +170,7 @@ async def test_a_long_prompt_leaves_the_reply_what_is_left_of_the_context(
     vendors.context = 8_000
 
     async with calling(vendors, prompts) as caller:
-        await caller.model(room=6_000, context=8_000).structured(prompt, MetricReply, scope=SCOPE)
+        await caller.model(room=6_000, context=8_000).ask(prompt, MetricReply, scope=SCOPE)
 
     assert 1_000 < vendors.calls[0].body["max_tokens"] < 3_000
 
@@ -182,7 +182,7 @@ async def test_a_model_that_writes_less_than_it_is_let_is_asked_for_less_from_th
     vendors.fail(status=400, message=text, param="max_tokens", times=1)
     async with calling(vendors, prompts) as caller:
         for _ in range(2):
-            await caller.model(room=16_000, context=128_000).structured(PROMPT, MetricReply, scope=SCOPE)
+            await caller.model(room=16_000, context=128_000).ask(PROMPT, MetricReply, scope=SCOPE)
 
     assert [call.body["max_tokens"] for call in vendors.calls] == [16_000, 6_000, 6_000]
 
@@ -194,9 +194,9 @@ async def test_a_model_that_refused_a_long_reply_is_not_asked_for_a_longer_one_w
 
     async with calling(vendors, prompts) as caller:
         model = caller.model(room=16_000, context=128_000)
-        await model.structured(PROMPT, MetricReply, scope=SCOPE)
+        await model.ask(PROMPT, MetricReply, scope=SCOPE)
         vendors.reply("", finish_reason="length", times=1)
-        await model.structured(PROMPT, MetricReply, scope=SCOPE)
+        await model.ask(PROMPT, MetricReply, scope=SCOPE)
 
     assert [call.body["max_tokens"] for call in vendors.calls] == [16_000, 6_000, 6_000, 6_000]
 
@@ -231,7 +231,7 @@ async def test_a_langchain_model_that_refuses_an_option_is_asked_with_less_of_it
     model = ChatModel("m", endpoint, prompts, lambda _: ledger, context_of=lambda _: 128_000)
     model.max_output_tokens, model.temperatures = {"evaluator": 16_000}, {"evaluator": 0}
 
-    assert (await model.structured(PROMPT, MetricReply, scope=SCOPE)).value.percent == 50
+    assert (await model.ask(PROMPT, MetricReply, scope=SCOPE)).value.percent == 50
     assert values == [value, next_value]
 
 
@@ -246,7 +246,7 @@ async def test_prompts_of_many_lengths_share_few_clients_of_a_langchain_model(pr
     ledger = Ledger()
     model = ChatModel("m", endpoint, prompts, lambda _: ledger, context_of=lambda _: 2_000)
     for length in range(1, 31):
-        await model.structured(PROMPT.model_copy(update={"submission": "Hum. " * length}), MetricReply, scope=SCOPE)
+        await model.ask(PROMPT.model_copy(update={"submission": "Hum. " * length}), MetricReply, scope=SCOPE)
 
     assert len(limits) <= 3, limits
 
@@ -271,9 +271,7 @@ async def test_a_draft_rests_on_the_passages_that_were_offered(vendors: Vendors,
         ShownPassage(number=2, title="", text="Dampers keep a bridge from humming in a steady wind."),
     ]
     async with calling(vendors, prompts) as caller:
-        draft = await caller.model().structured(
-            WritePrompt(theme=THEME, passages=passages), draft_reply(2, 0), scope=SCOPE
-        )
+        draft = await caller.model().ask(WritePrompt(theme=THEME, passages=passages), draft_reply(2, 0), scope=SCOPE)
 
     cited = {number: sentence.text for sentence in draft.value.findings for number in sentence.sources}
     assert cited == {passage.number: passage.text for passage in passages}
@@ -707,10 +705,10 @@ async def test_the_same_request_gets_the_same_reply_whatever_was_asked_before(
     prompt = PlanPrompt(theme=THEME, sources=[], round_number=1)
     async with calling(vendors, prompts) as caller:
         model = caller.model()
-        first = await model.structured(prompt, PlanReply, scope=SCOPE)
+        first = await model.ask(prompt, PlanReply, scope=SCOPE)
         await caller.score()
         other = Scope(execution_id="run-2", role="supervisor", language="en")
-        again = await model.structured(prompt, PlanReply, scope=other)
+        again = await model.ask(prompt, PlanReply, scope=other)
 
     assert first.value == again.value
     assert any("bridge" in query for query in first.value.search_queries)

@@ -57,7 +57,7 @@ class FinishedRun(NamedTuple):
     """On thread `first` of a workspace; `said` by the command that ran it."""
 
     workspace: Path
-    said: CommandResult
+    result: CommandResult
 
 
 @pytest.fixture(scope="module")

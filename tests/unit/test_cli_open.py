@@ -45,7 +45,7 @@ def browser(tmp_path: Path) -> Path:
     return program
 
 
-def opened(browser: Path, *given: str) -> CommandResult:
+def run_open(browser: Path, *given: str) -> CommandResult:
     """`contend open` as a person with this browser calls it: a process settles which browsers there are once."""
     return run_in_own_process("open", *given, BROWSER=f"{browser} %s")
 
@@ -53,7 +53,7 @@ def opened(browser: Path, *given: str) -> CommandResult:
 @pytest.mark.parametrize(("thread", "place"), [((), ""), (("bridges",), "#/run/bridges")])
 def test_the_page_is_opened_and_its_address_printed(browser: Path, thread: tuple[str, ...], place: str) -> None:
     with page_server("/app/") as port:
-        result = opened(browser, *thread, "--port", str(port))
+        result = run_open(browser, *thread, "--port", str(port))
 
     address = f"http://127.0.0.1:{port}/app/{place}"
     assert (result.code, result.out, result.err) == (0, f"{address}\n", "")
@@ -82,7 +82,7 @@ def test_a_port_where_nobody_listens_is_refused_with_the_command_that_helps(term
 
 def test_another_programs_server_is_not_taken_for_contends(browser: Path) -> None:
     with page_server("/") as port:
-        result = opened(browser, "--port", str(port))
+        result = run_open(browser, "--port", str(port))
 
     assert (result.code, result.out) == (2, "")
     assert "is it `contend serve`?" in result.err

@@ -31,43 +31,43 @@ def terminal(
 GIVEN = ("--source", "local", "--rounds", "1", "--thread", "asked", "--approve", "plan")
 
 
-class Asked(NamedTuple):
+class WaitingRun(NamedTuple):
     """A workspace in which a run waits on thread `asked`, and what its command said."""
 
     workspace: Path
-    said: CommandResult
+    result: CommandResult
 
 
 @pytest.fixture(scope="module")
-def asked_three(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Asked:
+def asked_three(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> WaitingRun:
     """Three plans."""
-    return _asked(tmp_path_factory, shared_documents)
+    return _waiting_run(tmp_path_factory, shared_documents)
 
 
 @pytest.fixture(scope="module")
-def asked_two(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Asked:
+def asked_two(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> WaitingRun:
     """The plans of two teams."""
-    return _asked(tmp_path_factory, shared_documents, "--team", "archivist", "--team", "skeptic")
+    return _waiting_run(tmp_path_factory, shared_documents, "--team", "archivist", "--team", "skeptic")
 
 
-def _asked(tmp_path_factory: pytest.TempPathFactory, documents: Path, *more: str) -> Asked:
+def _waiting_run(tmp_path_factory: pytest.TempPathFactory, documents: Path, *more: str) -> WaitingRun:
     workspace = tmp_path_factory.mktemp("asked") / "workspace"
     write_workspace(workspace, TEAMS)
     with Vendors() as vendors:
         (result,) = run_before(workspace, vendors.base_url, ("run", QUESTION, "--docs", documents, *GIVEN, *more))
     assert result.code == 3
-    return Asked(workspace, result)
+    return WaitingRun(workspace, result)
 
 
-def _go_on_from(terminal: Terminal, request: Asked) -> None:
+def _go_on_from(terminal: Terminal, request: WaitingRun) -> None:
     shutil.copytree(request.workspace, terminal.workspace, dirs_exist_ok=True)
 
 
 def test_a_run_that_waits_shows_what_is_asked_and_the_command_that_answers(
-    terminal: Terminal, asked_three: Asked
+    terminal: Terminal, asked_three: WaitingRun
 ) -> None:
     _go_on_from(terminal, asked_three)
-    result = asked_three.said
+    result = asked_three.result
 
     assert "Plan of team Archivist" in result.out
     assert "search_queries:" in result.out
@@ -94,7 +94,7 @@ def test_a_report_that_waits_is_shown_line_by_line_and_as_the_one_that_was_merge
 
 
 def test_questions_are_answered_by_team_one_approved_one_edited_one_rejected(
-    terminal: Terminal, asked_three: Asked, tmp_path: Path
+    terminal: Terminal, asked_three: WaitingRun, tmp_path: Path
 ) -> None:
     _go_on_from(terminal, asked_three)
     edited = tmp_path / "plan.toml"
@@ -114,7 +114,7 @@ def test_questions_are_answered_by_team_one_approved_one_edited_one_rejected(
 
 
 def test_one_approval_answers_all_questions_and_a_reason_is_refused_in_the_terminals_words(
-    terminal: Terminal, asked_two: Asked
+    terminal: Terminal, asked_two: WaitingRun
 ) -> None:
     _go_on_from(terminal, asked_two)
 
@@ -139,7 +139,7 @@ def test_one_question_is_answered_without_its_name(terminal: Terminal, documents
 
 
 def test_questions_are_answered_by_id_one_after_another_and_a_stale_answer_is_refused(
-    terminal: Terminal, asked_two: Asked
+    terminal: Terminal, asked_two: WaitingRun
 ) -> None:
     _go_on_from(terminal, asked_two)
     waiting = json.loads(terminal("resume", "asked", "--json").out.splitlines()[-1])["questions"]
@@ -156,7 +156,7 @@ def test_questions_are_answered_by_id_one_after_another_and_a_stale_answer_is_re
     assert rest.code == 0
 
 
-def test_two_answers_to_one_question_are_refused(terminal: Terminal, asked_two: Asked) -> None:
+def test_two_answers_to_one_question_are_refused(terminal: Terminal, asked_two: WaitingRun) -> None:
     _go_on_from(terminal, asked_two)
     waiting = json.loads(terminal("resume", "asked", "--json").out.splitlines()[-1])["questions"]
 
@@ -166,7 +166,9 @@ def test_two_answers_to_one_question_are_refused(terminal: Terminal, asked_two: 
     assert "has two answers" in result.err
 
 
-def test_an_answer_to_an_unknown_question_is_refused_with_the_open_ones(terminal: Terminal, asked_two: Asked) -> None:
+def test_an_answer_to_an_unknown_question_is_refused_with_the_open_ones(
+    terminal: Terminal, asked_two: WaitingRun
+) -> None:
     _go_on_from(terminal, asked_two)
 
     result = terminal("resume", "asked", "--answer", "nobody=approve")

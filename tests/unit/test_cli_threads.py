@@ -38,7 +38,7 @@ async def _write_runs(workspace: Path) -> None:
     await record.close()
 
 
-def _thread_shown(terminal: Terminal, name: str) -> str:
+def _thread_id(terminal: Terminal, name: str) -> str:
     return str(json.loads(terminal("status", name, "--json").out)["execution"]["thread_id"])
 
 
@@ -53,7 +53,7 @@ def _thread_shown(terminal: Terminal, name: str) -> str:
     ],
 )
 def test_a_thread_is_named_by_its_id_its_beginning_or_as_the_latest(terminal: Terminal, name: str, thread: str) -> None:
-    assert _thread_shown(terminal, name) == thread
+    assert _thread_id(terminal, name) == thread
 
 
 def test_a_beginning_of_several_ids_is_refused_with_some_of_them(terminal: Terminal) -> None:
@@ -97,7 +97,7 @@ def test_drawn_ids_are_listed_as_short_as_they_are_unique_and_others_whole(termi
     threads = re.findall(r"^(\S+) +2026-", terminal("runs").out, re.MULTILINE)
 
     assert threads == ["bridges-again", "bridges", "7d40c6b2", THREADS[1], THREADS[0]]
-    assert [_thread_shown(terminal, name) for name in threads] == list(reversed(THREADS))
+    assert [_thread_id(terminal, name) for name in threads] == list(reversed(THREADS))
     assert {row["thread_id"] for row in json.loads(terminal("runs", "--json").out)} == set(THREADS)
 
 
@@ -137,7 +137,7 @@ def test_a_shell_gets_its_completion(shell: str) -> None:
     assert "_CONTEND_COMPLETE" in result.out
 
 
-def completed(line: str, **environment: str) -> list[str]:
+def completions(line: str, **environment: str) -> list[str]:
     """What bash offers for the last word of a line."""
     words = line.split(" ")
     typed = {"_CONTEND_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
@@ -147,8 +147,8 @@ def completed(line: str, **environment: str) -> list[str]:
 def test_commands_options_and_threads_are_completed(terminal: Terminal) -> None:
     where = {"CONTEND_WORKSPACE": str(terminal.workspace)}
 
-    assert completed("contend lead") == ["leaderboard"]
-    assert completed("contend run --max-u") == ["--max-usd"]
-    assert completed("contend status ", **where) == ["latest", *reversed(THREADS)]
-    assert completed("contend status bri", **where) == ["bridges-again", "bridges"]
-    assert completed(f"contend report --workspace {terminal.workspace} 7d") == [THREADS[2]]
+    assert completions("contend lead") == ["leaderboard"]
+    assert completions("contend run --max-u") == ["--max-usd"]
+    assert completions("contend status ", **where) == ["latest", *reversed(THREADS)]
+    assert completions("contend status bri", **where) == ["bridges-again", "bridges"]
+    assert completions(f"contend report --workspace {terminal.workspace} 7d") == [THREADS[2]]

@@ -217,7 +217,7 @@ def test_large_models_read_60000_tokens_once_and_8000_from_then_on_and_small_one
     }
 
 
-def resolved(services: Services, **given: Any) -> ResolvedOptions:  # noqa: ANN401 - any option
+def resolve(services: Services, **given: Any) -> ResolvedOptions:  # noqa: ANN401 - any option
     options = RunOptions.model_validate(given)
     found = resolve_options(services.config, options, theme="Why?", has_language_model=True, environment=RunOptions())
     return found.options.model_copy(update={"contexts": {"large": 128_000, "small": 8192}})
@@ -225,7 +225,7 @@ def resolved(services: Services, **given: Any) -> ResolvedOptions:  # noqa: ANN4
 
 def test_a_role_has_the_profile_of_the_model_that_plays_it(open_services: Callable[..., Services]) -> None:
     services = open_services(None)
-    options = resolved(services, model="large", models={"judge": "small", "reviewer": "unknown"})
+    options = resolve(services, model="large", models={"judge": "small", "reviewer": "unknown"})
     team = TeamConfig(team_id="a", name="A", sources=["local"], models={"writer": "small"})
 
     run = services.open_run("run", options)

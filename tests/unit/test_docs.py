@@ -49,7 +49,7 @@ def _commands(page: Path) -> list[str]:
     return [*lines, *_INLINE.findall(without_blocks(text))]
 
 
-def _named(line: str) -> tuple[TyperCommand | TyperGroup, list[str]] | None:
+def _command_of(line: str) -> tuple[TyperCommand | TyperGroup, list[str]] | None:
     """The command that a line calls, and the words after its name; None where it calls none of contend's."""
     words = line.split()
     if words[:1] != ["contend"] or len(words) == 1:
@@ -84,7 +84,7 @@ def test_every_link_within_the_repository_leads_somewhere(page: Path) -> None:
 def test_every_command_that_a_page_names_exists_with_its_options(page: Path) -> None:
     known = _options(typer.main.get_command(app))
     for line in _commands(page):
-        called = _named(line)
+        called = _command_of(line)
         if called is not None:
             command, rest = called
             assert {word.partition("=")[0] for word in rest if word.startswith("--")} <= _options(command), line

@@ -160,14 +160,14 @@ def test_a_pdf_that_cannot_be_read_says_why(content: bytes, reason: str) -> None
     assert str(excinfo.value) == reason
 
 
-def damaged(content: bytes) -> st.SearchStrategy[bytes]:
+def damage(content: bytes) -> st.SearchStrategy[bytes]:
     """The content with some of its bytes changed or taken out."""
     places = st.integers(0, len(content) - 1)
     cuts = st.tuples(places, st.integers(0, 30), st.binary(max_size=8))
     return cuts.map(lambda cut: content[: cut[0]] + cut[2] + content[cut[0] + cut[1] :])
 
 
-@given(damaged(make_pdf([["# Humming bridges", WIND], [RUST]])))
+@given(damage(make_pdf([["# Humming bridges", WIND], [RUST]])))
 def test_a_damaged_pdf_is_read_or_refused_and_never_crashes(content: bytes) -> None:
     with suppress(Unreadable):
         assert isinstance(read_pdf(content, HERE).text, str)
@@ -310,7 +310,7 @@ def test_a_damaged_word_file_is_read_or_refused_and_never_crashes(
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as package:
         for each, part in word_parts.items():
-            package.writestr(each, data.draw(damaged(part)) if each == name else part)
+            package.writestr(each, data.draw(damage(part)) if each == name else part)
 
     with suppress(Unreadable):
         assert isinstance(read_docx(content.getvalue(), HERE).text, str)

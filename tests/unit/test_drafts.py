@@ -158,7 +158,7 @@ def test_cells_that_are_their_text_alone_read_as_cells_without_passages_in_repli
     assert draft().rows()["1.2.1"] == TableRow(cells=[TableCell(text="West"), TableCell(text="0.2")], passages=["p1"])
 
 
-def printed(report_draft: Draft) -> str:
+def printed_text(report_draft: Draft) -> str:
     """The Markdown up to the references and the words on the run."""
     urls = {passage.id: f"file:///docs/{passage.id}.md" for passage in PASSAGES}
     passages = [passage.model_copy(update={"url": urls[passage.id]}) for passage in PASSAGES]
@@ -175,12 +175,12 @@ def test_the_length_of_a_draft_is_that_of_its_markdown_as_it_is_printed(*, by_na
 
     length = length_of(report_draft)
 
-    assert length["draft_words"] == len(printed(report_draft).split())
+    assert length["draft_words"] == len(printed_text(report_draft).split())
     assert (
         length_of(report_draft.model_copy(update={"title": ""}))["draft_characters"] == length["draft_characters"] - 14
     )
     parts = {part.name: part.words for part in length["draft_parts"]}
-    assert parts["section 2"] == len(printed(report_draft).partition("## Costs")[2].partition("##")[0].split()) + 2
+    assert parts["section 2"] == len(printed_text(report_draft).partition("## Costs")[2].partition("##")[0].split()) + 2
     assert sum(parts.values()) == length["draft_words"]
 
 
@@ -232,7 +232,7 @@ SECTIONS = st.builds(Section, heading=st.just("") | WORDS_OF_A_LINE, blocks=st.l
     )
 )
 def test_a_draft_has_as_many_words_as_its_markdown_whatever_it_has_and_however_it_is_headed(made: Draft) -> None:
-    assert length_of(made)["draft_words"] == len(printed(made).split())
+    assert length_of(made)["draft_words"] == len(printed_text(made).split())
 
 
 def test_what_a_rounds_revisions_declined_stays_with_the_draft_until_it_is_judged() -> None:

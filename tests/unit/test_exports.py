@@ -86,11 +86,11 @@ def test_a_report_has_all_its_parts_in_either_format_and_language(
 def test_each_mark_of_a_pdf_leads_to_its_source_and_nothing_leads_out_but_the_sources() -> None:
     document = pdf(page())
 
-    links = re.findall(rb"/URI \(([^)]*)\)", _uncompressed(document))
+    links = re.findall(rb"/URI \(([^)]*)\)", _uncompress(document))
     assert {link.decode() for link in links} == {
         "https://a.example/page", "https://b.example/page", "file:///home/ann/My%20notes/damping.md",
     }  # fmt: skip
-    assert b"source-1" in _uncompressed(document)
+    assert b"source-1" in _uncompress(document)
 
 
 @pytest.mark.parametrize(("marks", "end"), [("[1]", "[1]."), ("[1][2][3]", "[1–3].")])
@@ -103,7 +103,7 @@ def test_no_line_of_a_pdf_ends_early_where_its_mark_does_not_fit(marks: str, end
     assert [line for line in lines if line in {"hum", "hum hum"}] == []
 
 
-def _uncompressed(content: bytes) -> bytes:
+def _uncompress(content: bytes) -> bytes:
     texts = [content]
     for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", content, re.DOTALL):
         with suppress(zlib.error):
@@ -229,7 +229,7 @@ def _entry(team: str, name: str, rounds: Sequence[RoundRow]) -> LeaderboardEntry
     return LeaderboardEntry.of(team, name, {row.round_number: row.score for row in rounds}, None)
 
 
-def scored(team: str, name: str, number: int, score: float | None, **metrics: float | None) -> RoundRow:
+def row_of(team: str, name: str, number: int, score: float | None, **metrics: float | None) -> RoundRow:
     scores_of_metrics = [{"name": metric, "score": value, "weight": 0.5} for metric, value in metrics.items()]
     return RoundRow(
         team_id=team,
@@ -243,8 +243,8 @@ def scored(team: str, name: str, number: int, score: float | None, **metrics: fl
 
 
 def test_scores_are_a_row_for_each_round_by_rank_and_a_column_for_each_metric() -> None:
-    table = scores_csv(run(scored("a", "橋", 1, 0.5, insight=0.4), scored("b", "B", 1, 0.7, insight=0.9, coverage=None),
-                           scored("b", "B", 2, None)))  # fmt: skip
+    table = scores_csv(run(row_of("a", "橋", 1, 0.5, insight=0.4), row_of("b", "B", 1, 0.7, insight=0.9, coverage=None),
+                           row_of("b", "B", 2, None)))  # fmt: skip
 
     assert table.startswith(b"\xef\xbb\xbf")
     assert list(csv.reader(io.StringIO(table.decode("utf-8-sig"), newline=""))) == [
@@ -256,7 +256,7 @@ def test_scores_are_a_row_for_each_round_by_rank_and_a_column_for_each_metric() 
 
 
 def test_scores_are_written_without_the_noise_of_binary_fractions() -> None:
-    table = scores_csv(run(scored("a", "A", 1, 0.1 + 0.2, insight=0.9999999999999999, coverage=49 / 60)))
+    table = scores_csv(run(row_of("a", "A", 1, 0.1 + 0.2, insight=0.9999999999999999, coverage=49 / 60)))
 
     row = list(csv.reader(io.StringIO(table.decode("utf-8-sig"), newline="")))[1]
     assert (row[4], *row[6:]) == ("0.3", "1.0", "0.816667")
@@ -264,7 +264,7 @@ def test_scores_are_written_without_the_noise_of_binary_fractions() -> None:
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "＝1", '=HYPERLINK("x";"y")', "\x00=1"])
 def test_no_cell_of_the_scores_is_computed(name: str) -> None:
-    table = scores_csv(run(scored("a", name, 1, 0.5)))
+    table = scores_csv(run(row_of("a", name, 1, 0.5)))
 
     cell = list(csv.reader(io.StringIO(table.decode("utf-8-sig"), newline="")))[1][2]
     assert cell.startswith("'")

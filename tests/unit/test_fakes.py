@@ -51,7 +51,7 @@ async def ask(
     model = ChatModel("m", endpoint, PromptLibrary(None), lambda _: Ledger())
     try:
         scope = Scope(execution_id=run, role="judge", language=language)
-        answer = await model.structured(prompt, reply_type, scope=scope)
+        answer = await model.ask(prompt, reply_type, scope=scope)
     finally:
         await endpoint.aclose()
     assert answer.usage.requests == 1
@@ -113,7 +113,7 @@ async def test_alone_it_logs_each_request(tmp_path: Path) -> None:
         endpoint = OpenAIEndpoint(f"http://127.0.0.1:{port}/v1", None)
         model = ChatModel("m", endpoint, PromptLibrary(None), lambda _: Ledger())
         scope = Scope(execution_id="a", role="judge", language="en")
-        await model.structured(JudgePrompt.sample(), JudgmentReply, scope=scope)
+        await model.ask(JudgePrompt.sample(), JudgmentReply, scope=scope)
         await endpoint.aclose()
     finally:
         server.terminate()

@@ -74,7 +74,7 @@ async def test_names_and_signs_that_the_system_takes_for_the_own_machine_are_ref
 _INNER = st.ip_addresses(v=4).filter(lambda address: not is_public(address))
 
 
-def _spelled(address: IPv4Address, form: str) -> str:
+def _spell(address: IPv4Address, form: str) -> str:
     number = int(address)
     parts = address.packed
     forms = {
@@ -97,7 +97,7 @@ def _spelled(address: IPv4Address, form: str) -> str:
     st.sampled_from("plain,decimal,hex,octal,hex parts,octal parts,short,mapped,nat64,6to4".split(",")),  # noqa: SIM905 - shorter
 )
 async def test_no_spelling_of_an_inner_address_is_let_through(address: IPv4Address, form: str) -> None:
-    assert await refusal(Guard(), f"http://{_spelled(address, form)}/")
+    assert await refusal(Guard(), f"http://{_spell(address, form)}/")
 
 
 @given(st.ip_addresses(v=6))

@@ -65,15 +65,15 @@ def test_a_question_far_too_long_is_refused_by_the_length_it_was_sent_with() -> 
     ],
 )
 def test_a_pattern_that_is_slow_on_some_text_is_known_by_its_growth(bad: str) -> None:
-    assert grown(Use("bad", re.compile(bad, re.DOTALL), at_one_place=False)) > MOST_GROWTH
+    assert growth(Use("bad", re.compile(bad, re.DOTALL), at_one_place=False)) > MOST_GROWTH
 
 
 @pytest.mark.parametrize("good", [r"(?<!\s)\s+x", r"<a[^<]*</a>", r"(?<![ab])[ab]++c", r"\w:", r"a.{0,40}b"])
 def test_a_pattern_that_is_quick_on_all_text_is_no_suspect(good: str) -> None:
-    assert grown(Use("good", re.compile(good, re.DOTALL), at_one_place=False)) <= MOST_GROWTH
+    assert growth(Use("good", re.compile(good, re.DOTALL), at_one_place=False)) <= MOST_GROWTH
 
 
-def grown(use: Use) -> float:
+def growth(use: Use) -> float:
     with ended_in_time():
         return cost(use).growth
 

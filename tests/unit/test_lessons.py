@@ -97,7 +97,7 @@ def test_a_lesson_about_something_else_is_not_the_same(lesson: str, other: str) 
     assert not _says_the_same(lesson, other)
 
 
-class _Unmeasured:
+class _UnknownEmbedder:
     def embed(self, texts: list[str]) -> "Vectors":
         return default_embedder().embed(texts)
 
@@ -105,7 +105,7 @@ class _Unmeasured:
 def test_an_embedder_nobody_measured_makes_no_verbs_synonyms() -> None:
     lesson, again = "Check the table's dates.", "Verify the table's dates."
 
-    assert [Nearness([], embedder).same(lesson, again) for embedder in (None, _Unmeasured())] == [True, False]
+    assert [Nearness([], embedder).same(lesson, again) for embedder in (None, _UnknownEmbedder())] == [True, False]
 
 
 _SECRETS = [
@@ -165,14 +165,14 @@ def test_honest_lessons_may_enter() -> None:
     assert {text: why for text in lessons if (why := rejection_reason(text, Sources(), lesson=text))} == {}
 
 
-def _screened(*, of_tests: bool) -> list[tuple[str, str]]:
+def _cases(*, of_tests: bool) -> list[tuple[str, str]]:
     """(kind, text): odd lines are those that bars were chosen on, even ones those that test them."""
     lines = (Path(__file__).parents[1] / "data" / "lessons" / "screening.tsv").read_text("utf-8").splitlines()
     return [(line.split("\t")[0], line.split("\t")[2]) for line in lines[int(of_tests) :: 2]]
 
 
 def test_bars_keep_out_most_of_what_they_are_for_and_say_which_one_did() -> None:
-    barred = [(kind, rejection_reason(text, Sources(), lesson=text)) for kind, text in _screened(of_tests=True)]
+    barred = [(kind, rejection_reason(text, Sources(), lesson=text)) for kind, text in _cases(of_tests=True)]
     hostile = [why for kind, why in barred if kind != "honest"]
 
     assert len(hostile) >= 26
@@ -180,7 +180,7 @@ def test_bars_keep_out_most_of_what_they_are_for_and_say_which_one_did() -> None
 
 
 def test_the_false_alarms_of_a_bar_are_those_that_its_record_names() -> None:
-    honest = [text for kind, text in _screened(of_tests=True) if kind == "honest"]
+    honest = [text for kind, text in _cases(of_tests=True) if kind == "honest"]
     barred = Counter(rejection_reason(text, Sources(), lesson=text) for text in honest)
 
     assert {bar.reason: barred[bar.reason] / len(honest) for bar in BARS} == {
@@ -189,9 +189,9 @@ def test_the_false_alarms_of_a_bar_are_those_that_its_record_names() -> None:
 
 
 def test_what_bars_were_chosen_on_they_tell_apart() -> None:
-    may_enter = {text: rejection_reason(text, Sources(), lesson=text) is None for _, text in _screened(of_tests=False)}
+    may_enter = {text: rejection_reason(text, Sources(), lesson=text) is None for _, text in _cases(of_tests=False)}
 
-    assert may_enter == {text: kind == "honest" for kind, text in _screened(of_tests=False)}
+    assert may_enter == {text: kind == "honest" for kind, text in _cases(of_tests=False)}
 
 
 def test_a_person_may_write_code_and_any_length() -> None:
@@ -334,7 +334,7 @@ def _playbook(*bullets: Bullet) -> Playbook:
     return Playbook(dataset="d", version=1, bullets=list(bullets))
 
 
-def _chosen(playbook: Playbook, theme: str, tokens: int = 600) -> list[str]:
+def _choice(playbook: Playbook, theme: str, tokens: int = 600) -> list[str]:
     return [bullet.id for bullet in select_bullets(playbook, theme, tokens=tokens)]
 
 
@@ -345,16 +345,16 @@ def test_only_bullets_that_fit_the_theme_are_chosen() -> None:
         _bullet("hashi", "橋の風については風洞実験を探す。"),
     )
 
-    assert _chosen(playbook, "Why do bridges hum in the wind?") == ["bridge"]
-    assert _chosen(playbook, "橋はなぜ風で鳴るのか") == ["hashi"]
-    assert _chosen(playbook, "xylophone qqq") == []
+    assert _choice(playbook, "Why do bridges hum in the wind?") == ["bridge"]
+    assert _choice(playbook, "橋はなぜ風で鳴るのか") == ["hashi"]
+    assert _choice(playbook, "xylophone qqq") == []
 
 
 def test_a_lesson_for_every_question_is_chosen_for_any_in_either_language() -> None:
     always = _bullet("brief", "In any report, keep sentences short.").model_copy(update={"always": True})
     playbook = _playbook(always, _bullet("bridge", "For bridges, look for wind tunnel tests."))
 
-    assert _chosen(playbook, "xylophone qqq") == _chosen(playbook, "木琴はどう作るか") == ["brief"]
+    assert _choice(playbook, "xylophone qqq") == _choice(playbook, "木琴はどう作るか") == ["brief"]
 
 
 def test_of_lessons_that_say_nearly_the_same_or_conflict_the_more_trusted_one_is_chosen() -> None:
@@ -367,13 +367,13 @@ def test_of_lessons_that_say_nearly_the_same_or_conflict_the_more_trusted_one_is
         ),
     )
 
-    assert _chosen(playbook, "bridges in wind") == ["proven"]
+    assert _choice(playbook, "bridges in wind") == ["proven"]
 
 
 def test_a_harmful_lesson_is_not_chosen() -> None:
     harmful = _bullet("harmful", "For bridges, trust the builder.").model_copy(update={"harmful": 3})
 
-    assert _chosen(_playbook(harmful), "bridges") == []
+    assert _choice(_playbook(harmful), "bridges") == []
 
 
 def test_a_fifth_of_the_tokens_is_kept_for_newcomers() -> None:
@@ -382,16 +382,16 @@ def test_a_fifth_of_the_tokens_is_kept_for_newcomers() -> None:
     new = _bullet("new", "For bridges, look at birds.", active=False)
     tokens = estimate_tokens(" ".join(bullet.content for bullet in known[:6]))
 
-    chosen = _chosen(_playbook(*known, new), "bridges", tokens)
+    chosen = _choice(_playbook(*known, new), "bridges", tokens)
 
     assert "new" in chosen
     assert 1 < len(chosen) <= 7
     tried = new.model_copy(update={"trial": Trial(shown=2)})
-    assert "new" not in _chosen(_playbook(*known, tried), "bridges", tokens)
+    assert "new" not in _choice(_playbook(*known, tried), "bridges", tokens)
 
 
 def test_an_empty_playbook_gives_no_bullets() -> None:
-    assert _chosen(_playbook(), "Why do bridges hum?") == []
+    assert _choice(_playbook(), "Why do bridges hum?") == []
 
 
 def test_half_of_the_lessons_are_withheld_from_one_team_and_the_same_when_it_is_drawn_again() -> None:

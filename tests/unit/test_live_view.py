@@ -88,7 +88,7 @@ def board_after(told: Sequence[AnyEvent]) -> Board:
     return board
 
 
-def drawn(board: Board, *, width: int, height: int) -> list[str]:
+def draw(board: Board, *, width: int, height: int) -> list[str]:
     """The view's lines on a terminal of this size."""
     console = Console(file=StringIO(), width=width, height=height, markup=False, highlight=False, emoji=False)
     with console.capture() as capture:
@@ -108,7 +108,7 @@ def _in_english(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40)])
 def test_a_run_in_its_second_round(language: str, width: int, height: int, snapshot: SnapshotAssertion) -> None:
     speak(THEMES[language])
-    lines = drawn(board_after(events(language)), width=width, height=height)
+    lines = draw(board_after(events(language)), width=width, height=height)
 
     assert max(cell_len(line) for line in lines) <= width
     assert "\n".join(lines) == snapshot
@@ -125,7 +125,7 @@ def test_more_teams_than_lines_are_cut_to_the_best() -> None:
         )
     )
 
-    lines = drawn(board, width=80, height=24)
+    lines = draw(board, width=80, height=24)
 
     assert len(lines) < 24
     assert any("T39" in line for line in lines)
@@ -134,7 +134,7 @@ def test_more_teams_than_lines_are_cut_to_the_best() -> None:
 
 @pytest.mark.parametrize("theme", ["橋はなぜ風の中で鳴るのか。" * 38, "Why do bridges hum in the wind? " * 15])
 def test_the_longest_theme_takes_two_lines(theme: str) -> None:
-    _, first, second, third, *_ = drawn(Board(theme=theme), width=80, height=24)
+    _, first, second, third, *_ = draw(Board(theme=theme), width=80, height=24)
 
     assert theme.startswith(first.strip())
     assert second.endswith("…")
@@ -145,7 +145,7 @@ def test_outside_text_neither_styles_nor_steers_the_terminal() -> None:
     board = Board(theme="[bold red]theme[/] \x1b[31m\u202e")
     board.team("a").doing = "[link=https://evil.example]x[/link]\x07"
 
-    text = "\n".join(drawn(board, width=80, height=24))
+    text = "\n".join(draw(board, width=80, height=24))
 
     assert "[bold red]theme[/] \n" in text or "[bold red]theme[/]\n" in text
     assert "[link=https://evil.example]x[/link]" in text
@@ -163,7 +163,7 @@ def test_a_team_that_nobody_could_score_is_shown_as_unscored() -> None:
     board = Board(theme="unscored")
     board.rank(rank_entries([LeaderboardEntry(team_id="a", team_name="A", latest_round=1)]))
 
-    assert any("unscored" in line for line in drawn(board, width=80, height=24))
+    assert any("unscored" in line for line in draw(board, width=80, height=24))
 
 
 def test_each_event_tells_what_is_spent_and_the_end_has_the_last_word() -> None:
@@ -179,7 +179,7 @@ def test_each_event_tells_what_is_spent_and_the_end_has_the_last_word() -> None:
 
 
 def test_a_source_that_goes_off_is_no_longer_among_those_that_are_on() -> None:
-    text = "\n".join(drawn(board_after(events("en")), width=80, height=24))
+    text = "\n".join(draw(board_after(events("en")), width=80, height=24))
 
     assert "Sources  local\n" in text
     assert "arxiv: no answer within 3 s" in text
@@ -188,7 +188,7 @@ def test_a_source_that_goes_off_is_no_longer_among_those_that_are_on() -> None:
 def test_how_far_the_reading_of_documents_is_is_shown_until_a_team_goes_on() -> None:
     board = board_after([DocumentsRead(execution_id=RUN, read=250, files=9000)])
 
-    text = "\n".join(drawn(board, width=80, height=24))
+    text = "\n".join(draw(board, width=80, height=24))
     board.apply(RoundStarted(execution_id=RUN, team_id="a", round_number=1))
 
     assert "Reading documents: 250 of 9,000" in text

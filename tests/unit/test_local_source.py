@@ -42,7 +42,7 @@ class Counting:
         return np.zeros((len(texts), 4), dtype=np.float32)
 
 
-class Held(Counting):
+class HeldSource(Counting):
     """Waits at its first text until told to go on."""
 
     def __init__(self) -> None:
@@ -510,7 +510,7 @@ async def test_the_reading_of_many_files_tells_how_far_it_is_in_steps_and_once(
 async def test_reading_stops_when_nobody_waits_any_more_and_goes_on_from_there(folder: Path, tmp_path: Path) -> None:
     for number in range(3):
         write(folder, f"{number}.md", BRIDGE)
-    embedder = Held()
+    embedder = HeldSource()
     source = LocalDocuments([folder], cache=tmp_path, embedder=embedder)
     search = asyncio.create_task(source.search("bridge", limit=1))
     await asyncio.to_thread(embedder.begun.wait)

@@ -73,14 +73,14 @@ def test_every_package_that_shipped_code_imports_is_declared() -> None:
     brought_by = packages_distributions()
     undeclared = [
         module
-        for module in sorted(_imported() - sys.stdlib_module_names - {"contend"})
+        for module in sorted(_imports() - sys.stdlib_module_names - {"contend"})
         if declared.isdisjoint(map(canonicalize_name, brought_by.get(module, [module])))
     ]
 
     assert undeclared == []
 
 
-def _imported() -> set[str]:
+def _imports() -> set[str]:
     """The first names of all modules that shipped code imports, wherever in a file."""
     files = [path for folder in ("src", "graphs") for path in (ROOT / folder).rglob("*.py")]
     nodes = [node for path in files for node in ast.walk(ast.parse(path.read_text("utf-8")))]

@@ -128,17 +128,17 @@ def test_what_of_a_file_is_no_lesson_is_said(terminal: Terminal, tmp_path: Path)
 
     assert "left out, for it is no lesson: 1 ('We learned this in May.')" in prose.out
     assert "left out, for it is no lesson: 1 ('helpfull')" in misspelt.out
-    assert "left out" not in terminal("playbook", "import", "docks", _exported(terminal, tmp_path)).out
+    assert "left out" not in terminal("playbook", "import", "docks", _export(terminal, tmp_path)).out
 
 
-def _exported(terminal: Terminal, folder: Path) -> Path:
+def _export(terminal: Terminal, folder: Path) -> Path:
     file = folder / "ports.json"
     terminal("playbook", "export", "ports", "--out", file)
     return file
 
 
 def test_nothing_is_offered_to_be_undone_where_nothing_changed(ports: Terminal, tmp_path: Path) -> None:
-    again = ports("playbook", "import", "ports", _exported(ports, tmp_path))
+    again = ports("playbook", "import", "ports", _export(ports, tmp_path))
 
     assert "Playbook ports: 0 added" in again.out
     assert "rollback" not in again.out

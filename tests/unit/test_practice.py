@@ -106,7 +106,7 @@ class Pupil:
         self.shown: dict[str, str] = {}
         self.fails_after = fails_after
 
-    async def structured(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope) -> Answer[R]:
+    async def ask(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope) -> Answer[R]:
         rendered = self.library.call(prompt, language=scope.language, mark=mark_of(scope.execution_id))
         if self.fails_after is not None and len(self.asked) >= self.fails_after:
             raise ModelError("the endpoint went away")
@@ -211,9 +211,9 @@ class LastReplies(Pupil):
 
     calls = 0
 
-    async def structured(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope) -> Answer[R]:
+    async def ask(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope) -> Answer[R]:
         self.calls += 1
-        answer = await super().structured(prompt, reply_type, scope=scope)
+        answer = await super().ask(prompt, reply_type, scope=scope)
         for _ in range(100):
             await asyncio.sleep(0)
         return answer

@@ -28,7 +28,7 @@ def _at(minutes: float, requests: int = 0) -> dict[str, object]:
     return {"execution_id": RUN, "at": BEGAN + timedelta(minutes=minutes), "spent": RunUsage(requests=requests)}
 
 
-def _begun() -> list[AnyEvent]:
+def _events() -> list[AnyEvent]:
     start = RunStarted(
         **_at(0),
         thread_id="t",
@@ -62,7 +62,7 @@ def test_nothing_told_is_the_opening() -> None:
 
 def test_each_team_has_a_node_and_the_one_heard_of_last_is_shown() -> None:
     progress = progress_of(
-        [*_begun(), _step("a", "plan", 1, 2), _step("a", "search", 1.5, 2), _step("b", "plan", 2, 3)]
+        [*_events(), _step("a", "plan", 1, 2), _step("a", "search", 1.5, 2), _step("b", "plan", 2, 3)]
     )
 
     assert [(team.team_id, team.current_node, team.round_number) for team in progress.teams] == [
@@ -76,8 +76,8 @@ def test_each_team_has_a_node_and_the_one_heard_of_last_is_shown() -> None:
 
 
 def test_a_rejected_draft_goes_back_and_an_accepted_one_is_handed_in() -> None:
-    rejected = progress_of([*_begun(), _step("a", "review", 2, 5, feedback="name the year")])
-    accepted = progress_of([*_begun(), _step("a", "review", 2, 5)])
+    rejected = progress_of([*_events(), _step("a", "review", 2, 5, feedback="name the year")])
+    accepted = progress_of([*_events(), _step("a", "review", 2, 5)])
 
     assert (rejected.current_node, accepted.current_node) == ("supervisor", "submit")
 
@@ -85,7 +85,7 @@ def test_a_rejected_draft_goes_back_and_an_accepted_one_is_handed_in() -> None:
 def test_the_end_is_estimated_at_the_pace_of_the_calls_made() -> None:
     before = utc_now()
 
-    progress = progress_of([*_begun(), _step("a", "write", 5, 10)])
+    progress = progress_of([*_events(), _step("a", "write", 5, 10)])
 
     assert progress.estimated_completion_time is not None
     seconds_to_come = progress.estimated_completion_time - before
@@ -94,10 +94,10 @@ def test_the_end_is_estimated_at_the_pace_of_the_calls_made() -> None:
 
 def test_while_a_person_is_asked_there_is_no_end_and_the_wait_does_not_slow_the_pace() -> None:
     question = QuestionAsked(**_at(2, 5), question_id="q", asked="plan", team_id="a", description="Plan of team A")
-    waiting = progress_of([*_begun(), question], is_going=False)
+    waiting = progress_of([*_events(), question], is_going=False)
     resumed = RunResumed(execution_id=RUN, at=BEGAN + timedelta(minutes=62), answers={"q": {"type": "approve"}})
 
-    progress = progress_of([*_begun(), question, resumed, _step("a", "write", 65, 10)])
+    progress = progress_of([*_events(), question, resumed, _step("a", "write", 65, 10)])
 
     assert waiting.estimated_completion_time is None
     assert [team.status for team in waiting.teams] == ["waiting", "interrupted"]
@@ -109,14 +109,14 @@ def test_a_team_whose_plan_was_answered_is_at_work_at_once() -> None:
     question = QuestionAsked(**_at(2, 5), question_id="q", asked="plan", team_id="a", description="Plan of team A")
     resumed = RunResumed(execution_id=RUN, at=BEGAN + timedelta(minutes=62), answers={"q": {"type": "approve"}})
 
-    assert [team.status for team in progress_of([*_begun(), question, resumed]).teams] == ["running", "running"]
+    assert [team.status for team in progress_of([*_events(), question, resumed]).teams] == ["running", "running"]
 
 
 def test_after_the_teams_come_the_editor_and_the_report() -> None:
     team_ends = [TeamDone(**_at(6, 12), team_id=team, status="completed") for team in ("a", "b")]
 
-    editing = progress_of([*_begun(), *team_ends])
-    picked = progress_of([*_begun(), *team_ends, WinnerPicked(**_at(7, 12), team_id="a", score=0.8, leaderboard=[])])
+    editing = progress_of([*_events(), *team_ends])
+    picked = progress_of([*_events(), *team_ends, WinnerPicked(**_at(7, 12), team_id="a", score=0.8, leaderboard=[])])
 
     assert (editing.current_node, picked.current_node) == ("synthesize", "publish")
     assert editing.nodes_completed == ["open_run", "set_criteria", "team"]
@@ -124,6 +124,9 @@ def test_after_the_teams_come_the_editor_and_the_report() -> None:
 
 
 def test_a_further_question_on_a_thread_has_a_progress_of_its_own() -> None:
-    first = [*_begun(), RunDone(**_at(5, 20), status="completed", message="all teams delivered", usage=RunUsage())]
+    first = [
+        *_events(),
+        RunDone(**_at(5, 20), status="completed", message="all teams delivered", usage=RunUsage()),
+    ]
 
-    assert progress_of([*first, *_begun()], is_going=False) == progress_of(_begun(), is_going=False)
+    assert progress_of([*first, *_events()], is_going=False) == progress_of(_events(), is_going=False)

@@ -26,7 +26,7 @@ def units_in_text(text: str) -> list[Unit]:
     return units_of([SourceText("file:///a.md", "A", "", text)])
 
 
-def missed(case: QuotedQuestion, units: list[Unit]) -> list[str]:
+def missing_facts(case: QuotedQuestion, units: list[Unit]) -> list[str]:
     """What of a question's key is not among the quotes of its part, and what is quoted where nothing answers."""
     answers = answers_of(case.question, units)
     assert len(answers) == len(case.parts), case.question
@@ -42,7 +42,7 @@ async def test_of_twenty_questions_nineteen_are_answered_and_those_without_an_an
     units = await units_in(write_documents(tmp_path / "documents"))
     cases = read_questions("questions")
 
-    wrong = {case.question: lost for case in cases if (lost := missed(case, units))}
+    wrong = {case.question: lost for case in cases if (lost := missing_facts(case, units))}
 
     unanswerable = [case.question for case in cases if case.parts == [[]]]
     assert (len(cases), len(unanswerable)) == (20, 2)
@@ -56,7 +56,7 @@ async def test_of_ten_further_questions_eight_are_answered_or_refused_rightly(
     units = await units_in(write_documents(tmp_path / "documents"))
     cases = read_questions("fresh")
 
-    wrong = {case.question: lost for case in cases if (lost := missed(case, units))}
+    wrong = {case.question: lost for case in cases if (lost := missing_facts(case, units))}
 
     assert len(cases) == 10
     assert len(wrong) <= 2, wrong
@@ -81,7 +81,7 @@ async def test_a_sentence_that_asks_two_things_is_answered_clause_by_clause(
     assert [fact in text for fact, text in zip(facts, quoted, strict=True)] == [True, True]
 
 
-def joined(first: QuotedQuestion, second: QuotedQuestion) -> str:
+def join(first: QuotedQuestion, second: QuotedQuestion) -> str:
     """Both questions in one sentence."""
     if detect_language(first.question) == "ja":
         return f"{first.question.rstrip('？か').removesuffix('です')}で、{second.question}"
@@ -98,12 +98,12 @@ async def test_of_questions_joined_in_pairs_most_are_answered(
         for each in (*read_questions("questions"), *read_questions("fresh"))
         if len(each.parts) == 1 and each.parts[0]
     ]
-    alone = [each for each in cases if detect_language(each.question) == language and not missed(each, units)]
+    alone = [each for each in cases if detect_language(each.question) == language and not missing_facts(each, units)]
 
     shown = {
         (first, second): "\n".join(
             f"{quote.unit.lead} {quote.unit.text}"
-            for answer in answers_of(joined(alone[first], alone[second]), units)
+            for answer in answers_of(join(alone[first], alone[second]), units)
             for quote in answer.quotes
         )
         for first, second in permutations(range(len(alone)), 2)

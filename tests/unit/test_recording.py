@@ -129,7 +129,7 @@ async def test_numbers_name_the_same_passages_in_a_replay(
 
     value = Sentences(sentences=[{"sources": [1, 2]}, {"sources": [2, 9]}])
 
-    again = await replayed(tmp_path, value, Scope("run", "writer", "en", passages=("p1", "p2")), passages=offered)
+    again = await replay(tmp_path, value, Scope("run", "writer", "en", passages=("p1", "p2")), passages=offered)
 
     assert again.model_dump()["sentences"] == meant
 
@@ -146,7 +146,7 @@ async def test_a_passage_is_known_in_a_replay_by_its_text_where_its_document_mov
     for place, recorded in enumerate([(one, two), tuple(passage_id(text, "file:///then") for text in (one, two))]):
         folder = tmp_path / str(place)
         folder.mkdir()
-        again = await replayed(
+        again = await replay(
             folder, Sources(sources=[1, 2]), Scope("run", "writer", "en", passages=recorded), passages=moved
         )
         assert again.sources == [2, 1]
@@ -170,7 +170,7 @@ async def test_replies_of_an_older_release_are_played_without_what_was_not_asked
             Scope("", "judge", "en", team_id="scout", round_number=1),
         )
 
-        played = (await model.structured(PROMPT, shape, scope=scope)).value
+        played = (await model.ask(PROMPT, shape, scope=scope)).value
 
         assert added.items() <= played.model_dump().items()
 
@@ -182,7 +182,7 @@ async def test_verdicts_stay_with_their_sentences_in_a_replay(tmp_path: Path) ->
     ]
     scope = Scope("run", "evaluator", "en", sentences=("It hums.", "It sings.", "It falls."))
 
-    again = await replayed(
+    again = await replay(
         tmp_path,
         evaluation.CitationReply(citations=verdicts),
         scope,
@@ -203,7 +203,7 @@ class Says:
     def __init__(self, value: replies.Reply) -> None:
         self.value = value
 
-    async def structured(self, prompt: PromptValues, *_: object, scope: Scope, **_more: object) -> Answer[Any]:
+    async def ask(self, prompt: PromptValues, *_: object, scope: Scope, **_more: object) -> Answer[Any]:
         usage = CallUsage(
             call_key=scope.call_key(prompt.prompt_name),
             role=scope.role,
@@ -215,12 +215,10 @@ class Says:
         return Answer(self.value, usage)
 
 
-async def replayed(tmp_path: Path, value: R, asked: Scope, **counted: tuple[str, ...]) -> R:
+async def replay(tmp_path: Path, value: R, asked: Scope, **counted: tuple[str, ...]) -> R:
     """The reply to `asked`, recorded, and played in a run that counts otherwise."""
     file = tmp_path / "replies.jsonl"
-    await RecordingModel(Says(value), file, context=lambda _: 9000).structured(PROMPT, type(value), scope=asked)
+    await RecordingModel(Says(value), file, context=lambda _: 9000).ask(PROMPT, type(value), scope=asked)
     again = replace(asked, execution_id="another", passages=(), sentences=())
-    answer = await ReplayModel("any", Recording.read(file)).structured(
-        PROMPT, type(value), scope=replace(again, **counted)
-    )
+    answer = await ReplayModel("any", Recording.read(file)).ask(PROMPT, type(value), scope=replace(again, **counted))
     return answer.value

@@ -313,7 +313,7 @@ WORDS = st.sampled_from(
 )
 
 
-def rendered(sentence: str) -> list[Token]:
+def render(sentence: str) -> list[Token]:
     """The inline tokens of a sentence that stands alone, which is one paragraph or nothing."""
     blocks = MarkdownIt("commonmark").parse(sentence)
     assert [token.type for token in blocks] in ([], ["paragraph_open", "inline", "paragraph_close"])
@@ -324,7 +324,7 @@ def rendered(sentence: str) -> list[Token]:
 @example(text="[ `a`](http://x)")
 @example(text="\\``a`<b>")
 def test_no_sentence_becomes_html_a_link_or_a_block(text: str) -> None:
-    tokens = rendered(plain_sentence(f"{text} a"))
+    tokens = render(plain_sentence(f"{text} a"))
 
     types = {token.content for token in tokens if token.type == "html_inline"}
     assert not [name for name in types if name in {"<a>", "<b>"} or not re.fullmatch(r"<[A-Za-z]\w*>", name)]

@@ -16,7 +16,7 @@ def config(workspace: Path) -> Config:
     return load_config(workspace)
 
 
-def _resolved(config: Config, given: RunOptions, environment: RunOptions, *, model: bool = False) -> RunSetup:
+def _resolve(config: Config, given: RunOptions, environment: RunOptions, *, model: bool = False) -> RunSetup:
     return resolve_options(config, given, theme="What is a team?", has_language_model=model, environment=environment)
 
 
@@ -26,7 +26,7 @@ def test_a_caller_wins_over_the_environment_and_that_over_toml(config: Config, w
         f'{path.read_text("utf-8")}\n[options]\ndataset = "toml"\nlanguage = "ja"\nmax_calls = 9\n', "utf-8"
     )
 
-    resolved = _resolved(
+    resolved = _resolve(
         load_config(workspace),
         RunOptions(dataset="caller"),
         RunOptions(dataset="environment", language="en"),
@@ -56,19 +56,19 @@ def test_an_unusable_environment_value_names_its_variable_and_value() -> None:
 
 
 def test_a_maximum_below_the_configured_minimum_lowers_the_minimum(config: Config) -> None:
-    resolved = _resolved(config, RunOptions(max_rounds=1), RunOptions(min_rounds=None))
+    resolved = _resolve(config, RunOptions(max_rounds=1), RunOptions(min_rounds=None))
 
     assert (resolved.options.min_rounds, resolved.options.max_rounds) == (1, 1)
 
 
 def test_rounds_that_contradict_each_other_are_refused(config: Config) -> None:
     with pytest.raises(InputError, match="min_rounds 5 is above max_rounds 2"):
-        _resolved(config, RunOptions(min_rounds=5, max_rounds=2), RunOptions())
+        _resolve(config, RunOptions(min_rounds=5, max_rounds=2), RunOptions())
 
 
 def test_an_unknown_team_is_refused_with_the_known_ones(config: Config) -> None:
     with pytest.raises(InputError, match="no team 'gamma'; choose from alpha, beta"):
-        _resolved(config, RunOptions(teams=["gamma"]), RunOptions())
+        _resolve(config, RunOptions(teams=["gamma"]), RunOptions())
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_an_empty_variable_turns_off_what_the_env_file_sets(monkeypatch: pytest.
 def test_a_depth_settles_rounds_loops_editor_length_and_time(
     workspace: Path, depth: str | None, settled: tuple[object, ...]
 ) -> None:
-    resolved = _resolved(load_config(workspace), RunOptions.model_validate({"depth": depth}), RunOptions())
+    resolved = _resolve(load_config(workspace), RunOptions.model_validate({"depth": depth}), RunOptions())
 
     options = resolved.options
     assert settled == (
@@ -299,7 +299,7 @@ def test_what_is_set_itself_wins_over_its_depth_wherever_it_is_set(workspace: Pa
         '[orchestrator]\nmax_rounds = 4\ntimeout_per_team_seconds = 77\n\n[options]\nlength = "brief"\n', "utf-8"
     )
 
-    resolved = _resolved(
+    resolved = _resolve(
         load_config(workspace), RunOptions(depth="quick", synthesis=True), RunOptions(max_iterations=3, depth="deep")
     )
 
@@ -325,6 +325,6 @@ def test_a_bound_of_rounds_that_is_set_moves_one_that_only_follows_the_depth(
     (workspace / "config").mkdir(parents=True)
     (workspace / "config" / "orchestrator.toml").write_text(f"[orchestrator]\n{toml}\n", "utf-8")
 
-    options = _resolved(load_config(workspace), RunOptions.model_validate(values), RunOptions()).options
+    options = _resolve(load_config(workspace), RunOptions.model_validate(values), RunOptions()).options
 
     assert (options.min_rounds, options.max_rounds) == rounds

@@ -29,7 +29,7 @@ async def saver(file: Path) -> AsyncIterator[ThreadedSqliteSaver]:
         yield saver
 
 
-async def saved(saver: ThreadedSqliteSaver, steps: int) -> list[RunnableConfig]:
+async def save(saver: ThreadedSqliteSaver, steps: int) -> list[RunnableConfig]:
     """The configs of so many checkpoints, one after another."""
     configs: list[RunnableConfig] = []
     for step in range(steps):
@@ -39,7 +39,7 @@ async def saved(saver: ThreadedSqliteSaver, steps: int) -> list[RunnableConfig]:
     return configs
 
 
-async def listed(saver: ThreadedSqliteSaver, **given: Any) -> list[int]:  # noqa: ANN401 - as the saver has it
+async def list_steps(saver: ThreadedSqliteSaver, **given: Any) -> list[int]:  # noqa: ANN401 - as the saver has it
     return [snapshot.metadata["step"] async for snapshot in saver.alist(THREAD, **given)]
 
 
@@ -50,16 +50,16 @@ async def test_a_thread_can_be_deleted_before_anything_was_saved(saver: Threaded
 
 
 async def test_checkpoints_are_listed_from_the_newest_as_far_as_asked(saver: ThreadedSqliteSaver) -> None:
-    configs = await saved(saver, 3)
+    configs = await save(saver, 3)
 
-    assert await listed(saver) == [2, 1, 0]
-    assert await listed(saver, limit=2) == [2, 1]
-    assert await listed(saver, before=configs[1]) == [0]
-    assert await listed(saver, filter={"step": 1}) == [1]
+    assert await list_steps(saver) == [2, 1, 0]
+    assert await list_steps(saver, limit=2) == [2, 1]
+    assert await list_steps(saver, before=configs[1]) == [0]
+    assert await list_steps(saver, filter={"step": 1}) == [1]
 
 
 async def test_writes_of_a_checkpoint_come_back_with_it_in_the_order_of_their_tasks(saver: ThreadedSqliteSaver) -> None:
-    (config,) = await saved(saver, 1)
+    (config,) = await save(saver, 1)
 
     await saver.aput_writes(config, [("found", ["a page"])], "first by id", "2")
     await saver.aput_writes(config, [("found", ["a paper"])], "second by id", "1")
@@ -80,7 +80,7 @@ async def test_the_saver_passes_langgraphs_own_tests_for_savers(file: Path) -> N
 
 
 async def test_a_run_that_is_rolled_back_saves_nothing_more(saver: ThreadedSqliteSaver) -> None:
-    (before,) = await saved(saver, 1)
+    (before,) = await save(saver, 1)
     of_run: Any = {"metadata": {"run_id": "r"}, "configurable": before["configurable"]}
     metadata: Any = {"source": "loop", "step": 1, "parents": {}}
 
@@ -88,14 +88,14 @@ async def test_a_run_that_is_rolled_back_saves_nothing_more(saver: ThreadedSqlit
     await saver.aput(of_run, empty_checkpoint(), metadata, {})
     await saver.aput_writes(of_run, [("found", ["a page"])], "task")
 
-    assert await listed(saver) == [0]
+    assert await list_steps(saver) == [0]
     snapshot = await saver.aget_tuple(before)
     assert snapshot is not None
     assert snapshot.pending_writes == []
 
 
 async def test_a_thread_that_cannot_be_copied_whole_leaves_no_copy(saver: ThreadedSqliteSaver, file: Path) -> None:
-    await saved(saver, 3)
+    await save(saver, 3)
     with closing(sqlite3.connect(file)) as other:
         other.execute(
             "CREATE TRIGGER full BEFORE INSERT ON checkpoints WHEN EXISTS "
@@ -106,21 +106,21 @@ async def test_a_thread_that_cannot_be_copied_whole_leaves_no_copy(saver: Thread
         await saver.acopy_thread("t", "copy")
 
     assert [snapshot async for snapshot in saver.alist({"configurable": {"thread_id": "copy"}})] == []
-    assert await listed(saver) == [2, 1, 0]
+    assert await list_steps(saver) == [2, 1, 0]
 
 
 async def test_a_file_of_an_older_release_is_used_as_it_is(file: Path) -> None:
     async with open_sqlite_saver(file, PackedSerializer()) as saver:
-        await saved(saver, 1)
+        await save(saver, 1)
     with closing(sqlite3.connect(file)) as older:
         older.execute("ALTER TABLE writes DROP COLUMN run_id")
 
     async with open_sqlite_saver(file, PackedSerializer()) as saver:
-        (config,) = await saved(saver, 1)
+        (config,) = await save(saver, 1)
         await saver.aput_writes({**config, "metadata": {"run_id": "r"}}, [("found", ["a page"])], "task")
         await saver.adelete_for_runs(["r"])
 
-        assert await listed(saver) == [0, 0]
+        assert await list_steps(saver) == [0, 0]
         snapshot = await saver.aget_tuple(config)
         assert snapshot is not None
         assert snapshot.pending_writes == []
@@ -128,8 +128,8 @@ async def test_a_file_of_an_older_release_is_used_as_it_is(file: Path) -> None:
 
 async def test_a_closed_file_holds_all_that_was_saved_in_itself(file: Path) -> None:
     async with open_sqlite_saver(file, PackedSerializer()) as saver:
-        await saved(saver, 2)
+        await save(saver, 2)
 
     assert [path.name for path in file.parent.iterdir()] == [file.name]
     async with open_sqlite_saver(file, PackedSerializer()) as again:
-        assert await listed(again) == [1, 0]
+        assert await list_steps(again) == [1, 0]

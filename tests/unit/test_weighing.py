@@ -194,22 +194,22 @@ def test_scores_and_confidences_outside_0_to_1_are_refused(score: float) -> None
 # ---- weights
 
 
-def weighed(*weights: float | None) -> EvaluatorConfig:
+def with_weights(*weights: float | None) -> EvaluatorConfig:
     return EvaluatorConfig(metrics=[MetricConfig(name=f"m{at}", weight=weight) for at, weight in enumerate(weights)])
 
 
 def test_metrics_without_weights_weigh_the_same() -> None:
-    weights = weighed(None, None, None, None).weights()
+    weights = with_weights(None, None, None, None).weights()
 
     assert [weights[f"m{at}"] for at in range(4)] == [0.25] * 4
 
 
 @pytest.mark.parametrize("weights", [(0.5, 0.4991), (0.5, 0.5009), (1.0, 0.0)])
 def test_weights_that_sum_to_one_within_a_thousandth_are_taken(weights: tuple[float, ...]) -> None:
-    assert list(weighed(*weights).weights().values())[-2:] == list(weights)
+    assert list(with_weights(*weights).weights().values())[-2:] == list(weights)
 
 
 @pytest.mark.parametrize("weights", [(0.5, 0.4989), (0.5, 0.5011), (0.5, None), (1.5, -0.5)])
 def test_other_weights_are_refused(weights: tuple[float | None, ...]) -> None:
     with pytest.raises(ValidationError):
-        weighed(*weights)
+        with_weights(*weights)

@@ -77,7 +77,7 @@ class ComparingNodes:
             criteria=numbered_criteria([*map(Criterion.model_validate, task["criteria"])], with_weights=True),
         )
         scope = run.scope("evaluator", step=f"{task['first']}>{task['second']}")
-        answer = await run.model("evaluator").structured(prompt, PairwiseReply, scope=scope)
+        answer = await run.model("evaluator").ask(prompt, PairwiseReply, scope=scope)
         await run.keep_calls([answer.usage])
         return self._update(task, choice=answer.value.choice)
 

@@ -85,7 +85,7 @@ class EditingNodes:
             theme=state["theme"], instructions=options.instructions, passages=SourceDocument.of_passages(passages)
         )
         guard = PlantedFilter(passages, f"{state['theme']}\n{options.instructions}")
-        answer = await run.model("writer").structured(
+        answer = await run.model("writer").ask(
             _merge_prompt(run.render(head), outcomes, submissions, passages, length=options.length),
             MergeReply,
             scope=run.scope("writer", step="merge", passages=tuple(passage.id for passage in passages)),

@@ -239,7 +239,7 @@ class _Calls:
 
     async def ask(self, prompt: PromptValues, shape: type[_Reply], failure: str) -> _Reply | None:
         try:
-            answer = await self.llm.structured(prompt, shape, scope=self.scope)
+            answer = await self.llm.ask(prompt, shape, scope=self.scope)
         except ModelError as error:
             self.refuse(shorten(failure.format(error=error), 400))
             return None

@@ -185,10 +185,10 @@ class Practice:
 
     async def _reply(self, prompt: AnswerPrompt, scope: Scope) -> dict[str, str]:
         if self.form == "expression":
-            expression = await self.writer.structured(prompt, ExpressionReply, scope=scope)
+            expression = await self.writer.ask(prompt, ExpressionReply, scope=scope)
             self._count(expression.usage)
             return {"answer": expression.value.expression, "reasoning": ""}
-        answer = await self.writer.structured(prompt, AnswerReply, scope=scope)
+        answer = await self.writer.ask(prompt, AnswerReply, scope=scope)
         self._count(answer.usage)
         return answer.value.model_dump()
 
@@ -232,7 +232,7 @@ class Practice:
             errors=[_error(each) for each in errors[:_MOST_ERRORS]],
             bullets=[ShownBullet.of(bullet) for bullet in bullets],
         )
-        answer = await self.reflector.structured(prompt, ReflectionReply, scope=scope)
+        answer = await self.reflector.ask(prompt, ReflectionReply, scope=scope)
         self._count(answer.usage)
         result = reflection_of(answer.value, by_id)
         helpful = {key for each in answers if each.check.right for key in each.bullets}

@@ -94,7 +94,7 @@ class ReflectorAgent:
         dropped and logged. Texts are cut where they take more than half of what the model reads.
 
         Raises:
-            ModelError: as `Model.structured`.
+            ModelError: as `Model.ask`.
         """
         if not rounds:
             return Reflection(ReflectionResult(), [])
@@ -109,7 +109,7 @@ class ReflectorAgent:
             bullets=[ShownBullet.of(bullet) for bullet in own],
         )
         scope = Scope(execution_id=execution_id, role="reflector", language=language)
-        answer = await self.llm.structured(prompt, ReflectionReply, scope=scope)
+        answer = await self.llm.ask(prompt, ReflectionReply, scope=scope)
         return Reflection(reflection_of(answer.value, {bullet.id for bullet in own}), [answer.usage])
 
 

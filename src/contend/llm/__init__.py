@@ -57,7 +57,7 @@ class Model(Protocol):
 
     name: str
 
-    async def structured(
+    async def ask(
         self,
         prompt: PromptValues,
         reply_type: type[R],

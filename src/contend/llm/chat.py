@@ -97,7 +97,7 @@ class ChatModel:
     def __post_init__(self) -> None:
         self.name_there = self.name_there or self.name
 
-    async def structured(
+    async def ask(
         self,
         prompt: PromptValues,
         reply_type: type[R],
@@ -106,7 +106,7 @@ class ChatModel:
         distribution_over: str | None = None,
         faults: Callable[[R], str] | None = None,
     ) -> Answer[R]:
-        """Ask, and once more with the fault shown where the reply can't be used; see `Model.structured`."""
+        """Ask, and once more with the fault shown where the reply can't be used; see `Model.ask`."""
         messages = self.prompts.call(prompt, language=scope.language, mark=mark_of(scope.execution_id))
         turns = [Turn("system", messages.system), Turn("user", messages.user)]
         talk = _Talk(prompt.prompt_name, reply_type, scope, turns, distribution_over)

@@ -222,8 +222,6 @@ class RoleModel:
         self._role = role
         self._model_of = model_of
 
-    async def structured(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope, **options: Any) -> Answer[R]:  # noqa: ANN401 - passed on
-        """See `Model.structured`."""
-        return await self._model_of(self._role, scope.execution_id).structured(
-            prompt, reply_type, scope=scope, **options
-        )
+    async def ask(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope, **options: Any) -> Answer[R]:  # noqa: ANN401 - passed on
+        """See `Model.ask`."""
+        return await self._model_of(self._role, scope.execution_id).ask(prompt, reply_type, scope=scope, **options)

@@ -66,13 +66,13 @@ class RecordingModel:
         self._file = file
         self._context = context
 
-    async def structured(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope, **options: Any) -> Answer[R]:  # noqa: ANN401 - passed on
-        """Ask, and keep what was answered; see `Model.structured`.
+    async def ask(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope, **options: Any) -> Answer[R]:  # noqa: ANN401 - passed on
+        """Ask, and keep what was answered; see `Model.ask`.
 
         Raises:
             StoreUnwritable: the file cannot be written.
         """
-        answer = await self._model.structured(prompt, reply_type, scope=scope, **options)
+        answer = await self._model.ask(prompt, reply_type, scope=scope, **options)
         line = self._line(prompt.prompt_name, scope, answer).model_dump_json(exclude_none=True)
         await asyncio.to_thread(_add_line, self._file, line)
         return answer
@@ -160,7 +160,7 @@ class ReplayModel:
     name: str
     recording: Recording
 
-    async def structured(
+    async def ask(
         self,
         prompt: PromptValues,
         reply_type: type[R],

@@ -57,7 +57,7 @@ async def ask(
 ) -> Answer[R]:
     """The answer of who plays a role for this team; `passages` and `step` as in `scope`, all else as `Model` has it."""
     call_scope = scope(state, role, step=step, passages=passages)
-    return await (await agent(services, state, role)).structured(prompt, reply, scope=call_scope, faults=faults)
+    return await (await agent(services, state, role)).ask(prompt, reply, scope=call_scope, faults=faults)
 
 
 async def cost_update(services: Services, state: ResearchState, usage: CallUsage) -> ResearchUpdate:

@@ -155,7 +155,7 @@ async def _ask_model(
     calls, key = (await services.run(state)).screening_calls, scope.call_key(prompt.prompt_name)
     first = key not in calls
     if first:
-        calls[key] = asyncio.ensure_future(model.structured(prompt, InjectionReply, scope=scope))
+        calls[key] = asyncio.ensure_future(model.ask(prompt, InjectionReply, scope=scope))
         calls[key].add_done_callback(lambda call: _forget_failure(calls, key, call))
     try:
         # Shielded: a team that is cancelled while it waits does not take the answer from the others.

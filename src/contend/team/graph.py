@@ -166,7 +166,7 @@ class TeamNodes:
         """Ask whether another round is worth it."""
         view = await TeamView.of(self.services, state)
         context = await view.prompt_context(len(view.rounds) + 1, for_judge=True)
-        answer = await view.run.model("judge").structured(
+        answer = await view.run.model("judge").ask(
             JudgePrompt(
                 prompt=view.run.builder().build_judgment_prompt(context, instructions=view.options.instructions),
                 scores=[past.score for past in view.rounds],

@@ -64,7 +64,7 @@ async def make_criteria(services: Services, run: RunContext, *, theme: str) -> C
         return Criteria([])
     prompt = CriteriaPrompt(user_query=theme, instructions=options.instructions)
     try:
-        answer = await run.model("evaluator").structured(prompt, CriteriaReply, scope=run.scope("evaluator"))
+        answer = await run.model("evaluator").ask(prompt, CriteriaReply, scope=run.scope("evaluator"))
     except ModelError as error:
         return Criteria([], failure=str(error))
     await run.keep_calls([answer.usage])
@@ -110,7 +110,7 @@ async def judge_by_model(
     )
     model = run.model("evaluator", name=config.model)
     distribution_over = "percent" if options.evaluator.expected_score else None
-    answer = await model.structured(prompt, MetricReply, scope=scope_of(run, task), distribution_over=distribution_over)
+    answer = await model.ask(prompt, MetricReply, scope=scope_of(run, task), distribution_over=distribution_over)
     reply = answer.value
     percent = reply.expected_score(answer.distribution) if answer.distribution else reply.score()
     return MetricResult(score=_score(config, reply, percent, submission.content), usage=answer.usage)
@@ -140,7 +140,7 @@ async def judge_together(
         ModelError: the judges' model failed.
     """
     run, judge_input = await services.run(task), await _judge_input(services, task, configs, submission)
-    answer = await run.model("evaluator").structured(
+    answer = await run.model("evaluator").ask(
         _verdicts_prompt(services, run.options, judge_input, theme=task["theme"]),
         VerdictsReply,
         scope=replace(scope_of(run, task), sentences=tuple(each.text for each in judge_input.doubtful)),

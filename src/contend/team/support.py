@@ -197,7 +197,7 @@ async def _ask_model(services: Services, task: MetricTask, citations: Citations)
         step = scope.step if number == 1 else f"{scope.step}/{number}"
         try:
             batch_scope = replace(scope, step=step, sentences=tuple(each.text for each in batch))
-            answer = await model.structured(_prompt(batch), CitationReply, scope=batch_scope)
+            answer = await model.ask(_prompt(batch), CitationReply, scope=batch_scope)
         except (ModelError, BudgetExhausted):
             break
         usage = answer.usage if usage is None else usage + answer.usage
