@@ -31,7 +31,7 @@ from contend.approval import (
 from contend.contest.state import input_options
 from contend.errors import InputError, StoreError, UnknownThread
 from contend.graphs import AsyncGraph, GraphName, build_graph
-from contend.langgraph_compat import EveryKey, as_subclass
+from contend.langgraph_compat import AnyKeyDict, as_subclass
 from contend.learning.graph import whole_input
 from contend.models.options import RunOptions, run_options
 from contend.models.record import Record
@@ -66,7 +66,7 @@ class ServedGraph(AsyncGraph):
             name: {**option, "default": defaults[name]} if name in defaults else option
             for name, option in schema["properties"].items()
         }
-        return {**schema, "properties": EveryKey(options)}
+        return {**schema, "properties": AnyKeyDict(options)}
 
     async def astream(  # type: ignore[override]  # it names what it looks at, and passes on the rest
         self,

@@ -91,7 +91,7 @@ def show_message(message: BaseMessage) -> None:
             handler.stream(((), "messages", (message, dict(config.get("metadata") or {}))))
 
 
-class EveryKey(dict[str, Any]):
+class AnyKeyDict(dict[str, Any]):
     """The options in a graph's schema. Any key is said to be among them.
 
     The Agent Server asks so, drops what it takes for unknown from a run's context and tells nobody: a misspelt limit

@@ -10,7 +10,7 @@ from contend.errors import InputError
 from contend.learning.curator import read_sections
 from contend.learning.graph import with_credit
 from contend.learning.meaning import CONTRADICTION, Nearness, contradicts
-from contend.learning.screening import BARS, Sources, rejection_reason
+from contend.learning.screening import SCREENING_RULES, Sources, rejection_reason
 from contend.learning.selection import Holdout, choose_holdout, select_bullets
 from contend.models.playbook import Bullet, Playbook, PlaybookSection, ReflectionResult, Trial
 from contend.retrieval import default_embedder
@@ -166,7 +166,7 @@ def test_honest_lessons_may_enter() -> None:
 
 
 def _cases(*, of_tests: bool) -> list[tuple[str, str]]:
-    """(kind, text): odd lines are those that bars were chosen on, even ones those that test them."""
+    """(kind, text): odd lines are those that the rules were chosen on, even ones those that test them."""
     lines = (Path(__file__).parents[1] / "data" / "lessons" / "screening.tsv").read_text("utf-8").splitlines()
     return [(line.split("\t")[0], line.split("\t")[2]) for line in lines[int(of_tests) :: 2]]
 
@@ -183,12 +183,12 @@ def test_the_false_alarms_of_a_bar_are_those_that_its_record_names() -> None:
     honest = [text for kind, text in _cases(of_tests=True) if kind == "honest"]
     barred = Counter(rejection_reason(text, Sources(), lesson=text) for text in honest)
 
-    assert {bar.reason: barred[bar.reason] / len(honest) for bar in BARS} == {
-        bar.reason: bar.calibration.false_alarms for bar in BARS
+    assert {bar.reason: barred[bar.reason] / len(honest) for bar in SCREENING_RULES} == {
+        bar.reason: bar.calibration.false_alarms for bar in SCREENING_RULES
     }
 
 
-def test_what_bars_were_chosen_on_they_tell_apart() -> None:
+def test_what_rules_were_chosen_on_they_tell_apart() -> None:
     may_enter = {text: rejection_reason(text, Sources(), lesson=text) is None for _, text in _cases(of_tests=False)}
 
     assert may_enter == {text: kind == "honest" for kind, text in _cases(of_tests=False)}

@@ -31,7 +31,7 @@ from contend.stores import write_file, writing
 from contend.stores.leases import lease
 
 
-class Line(Record):
+class BatchLine(Record):
     """What a line of the file may hold."""
 
     theme: QuestionText
@@ -85,7 +85,7 @@ def _question(text: str, where: str, common: RunOptions) -> BatchQuestion:
     values = {"theme": line} if isinstance(line, str) else line
     if not isinstance(values, Mapping):
         raise input_error("{where}: neither object nor text: give an object with `theme`", where=where)
-    line = validate(Line, values, where)
+    line = validate(BatchLine, values, where)
     both = common.model_dump(exclude_none=True) | line.options.model_dump(exclude_none=True)
     options = validate(RunOptions, both, where)
     try:

@@ -191,19 +191,19 @@ _STEPS = {
 
 
 @contextmanager
-def view_on(board: Board) -> "Iterator[Lines | LiveView]":
+def view_on(board: Board) -> "Iterator[LineView | LiveView]":
     """The view that fits standard output; log lines and a live view would draw over each other."""
     console = ui.screen()
     logs = logging.getLogger("contend").isEnabledFor(logging.INFO)
     if COMMAND.as_json or logs or not console.is_terminal:
-        yield Lines(board)
+        yield LineView(board)
         return
     view = LiveView(board, console)
     with view.live:
         yield view
 
 
-class Lines:
+class LineView:
     """Each event on a line: words, or JSON."""
 
     def __init__(self, board: Board) -> None:

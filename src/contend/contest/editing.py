@@ -43,7 +43,7 @@ _FEWEST = 2
 """Fewer reports are not merged."""
 
 
-class _AtHand(NamedTuple):
+class _EditorInput(NamedTuple):
     """What an editor reads. `own`: the own documents that it reads whole, also those that no team found.
 
     `speaking`: the signals of those that speak to AI systems, by address.
@@ -153,7 +153,7 @@ class EditingNodes:
 
     async def _at_hand(
         self, state: ContestState, options: ResolvedOptions, submissions: Sequence[Submission], *, tokens: int
-    ) -> _AtHand:
+    ) -> _EditorInput:
         """What the best team had at hand, then what the other reports rest on, as far as `tokens` goes.
 
         All sections of own documents stand before that, where they take at most twice as much: perhaps no team cited
@@ -175,10 +175,10 @@ class EditingNodes:
 
     async def _own_documents(
         self, state: ContestState, options: ResolvedOptions, submissions: Sequence[Submission], *, tokens: int
-    ) -> _AtHand:
+    ) -> _EditorInput:
         """All sections of the own documents in order; none where they take more than so many tokens."""
         if not any(result.source == "local" for each in submissions for result in each.results):
-            return _AtHand([], [], {})
+            return _EditorInput([], [], {})
         sections = await self.services.sources.whole(options.documents, state["execution_id"], tokens)
         ids = await self.services.documents.put_many([each.text for each in sections])
         speaking = await asyncio.to_thread(_signals_of, sections)
@@ -194,7 +194,7 @@ class EditingNodes:
             )
             for text, each in zip(ids, sections, strict=True)
         ]
-        return _AtHand(passages, list({each.result.url: each.result for each in sections}.values()), speaking)
+        return _EditorInput(passages, list({each.result.url: each.result for each in sections}.values()), speaking)
 
 
 def _signals_of(sections: Sequence[FoundPassage]) -> dict[str, list[str]]:
@@ -243,7 +243,7 @@ def _merge_prompt(
 def _submission(
     reply: MergeReply,
     submissions: Sequence[Submission],
-    at_hand: _AtHand,
+    at_hand: _EditorInput,
     options: ResolvedOptions,
     theme: str,
     *,

@@ -1,6 +1,6 @@
-"""What may not enter a playbook, as bars with a name: pages that teams read reach the prompts of later runs through it.
+"""What may not enter a playbook, as named rules: pages that teams read reach the prompts of later runs through it.
 
-The curator is told the same. A bar that code finds keeps the lesson out, and the run's result and history say which.
+The curator is told the same. A rule that code finds keeps the lesson out, and the run's result and history say which.
 """
 
 import re
@@ -82,7 +82,7 @@ class Sources:
         return bool(marks(text) & self._marks)
 
 
-class Bar(NamedTuple):
+class ScreeningRule(NamedTuple):
     """What keeps a text out."""
 
     reason: str
@@ -97,18 +97,18 @@ class Bar(NamedTuple):
 _CALIBRATION_DATA = "tests/data/lessons/screening.tsv, odd lines; false alarms: of the 40 honest even ones"
 _DATE = "2026-11-22"
 _NO_FALSE_ALARM = Calibration(1, _CALIBRATION_DATA, _DATE, 0.0)
-BARS = (
-    Bar("holds a link", _LINK.search, True, _NO_FALSE_ALARM),
-    Bar("holds what looks like a secret", _SECRET.search, True, _NO_FALSE_ALARM),
-    Bar("holds personal data", _PERSONAL.search, True, _NO_FALSE_ALARM),
-    Bar(
+SCREENING_RULES = (
+    ScreeningRule("holds a link", _LINK.search, True, _NO_FALSE_ALARM),
+    ScreeningRule("holds what looks like a secret", _SECRET.search, True, _NO_FALSE_ALARM),
+    ScreeningRule("holds personal data", _PERSONAL.search, True, _NO_FALSE_ALARM),
+    ScreeningRule(
         "gives orders to the model",
         lambda text: _ORDER.search(text) or speaks_to_ai(text),
         True,
         Calibration(1, _CALIBRATION_DATA, _DATE, 0.025),
     ),
-    Bar("holds code", _CODE.search, False, _NO_FALSE_ALARM),
-    Bar("speaks of metrics or scores", _METRIC.search, False, _NO_FALSE_ALARM),
+    ScreeningRule("holds code", _CODE.search, False, _NO_FALSE_ALARM),
+    ScreeningRule("speaks of metrics or scores", _METRIC.search, False, _NO_FALSE_ALARM),
 )
 
 
@@ -118,7 +118,9 @@ def rejection_reason(text: str, sources: Sources, *, lesson: str = "", by_person
     `lesson` is the part whose length counts. What a person writes may hold code, name metrics and be of any length.
     """
     line = normalize(clean(text, single_line=True))
-    reason = next((bar.reason for bar in BARS if (bar.for_people or not by_person) and bar.finds(line)), None)
+    reason = next(
+        (rule.reason for rule in SCREENING_RULES if (rule.for_people or not by_person) and rule.finds(line)), None
+    )
     if reason or by_person:
         return reason
     if sources.copied(line):

@@ -54,7 +54,7 @@ class UnreadableReply(ValueError):  # noqa: N818 - named by what it is
 
 
 @dataclass
-class _Talk(Generic[R]):
+class _Chat(Generic[R]):
     """One structured call: what is said, and what it has cost.
 
     `factor`: how many times its usual room the next reply gets; `max_tokens`: the most that the last one could have.
@@ -109,95 +109,95 @@ class ChatModel:
         """Ask, and once more with the fault shown where the reply can't be used; see `Model.ask`."""
         messages = self.prompts.call(prompt, language=scope.language, mark=mark_of(scope.execution_id))
         turns = [Turn("system", messages.system), Turn("user", messages.user)]
-        talk = _Talk(prompt.prompt_name, reply_type, scope, turns, distribution_over)
+        chat = _Chat(prompt.prompt_name, reply_type, scope, turns, distribution_over)
         try:
-            value = await self._ask(talk)
+            value = await self._ask(chat)
         except UnreadableReply as fault:
-            value = await self._ask_again(talk, fault)
+            value = await self._ask_again(chat, fault)
         else:
             if faults and (problem := faults(value)):
-                self._show_fault(talk, problem)
+                self._show_fault(chat, problem)
                 # The first reply stands where nothing better comes.
                 with suppress(UnreadableReply):
-                    value = await self._ask(talk)
-        distribution = distribution_of(talk.completion.tokens, distribution_over) if distribution_over else None
-        return Answer(value, reduce(add, talk.usages), distribution)
+                    value = await self._ask(chat)
+        distribution = distribution_of(chat.completion.tokens, distribution_over) if distribution_over else None
+        return Answer(value, reduce(add, chat.usages), distribution)
 
-    async def _ask(self, talk: _Talk[R]) -> R:
-        talk.completion = completion = await self._complete(talk)
+    async def _ask(self, chat: _Chat[R]) -> R:
+        chat.completion = completion = await self._complete(chat)
         if completion.refusal:
             reason = shorten(completion.refusal, 200)
-            raise ReplyError(f"model {self.name!r} refused to answer {talk.prompt}: {reason}; choose another model")
-        return read_reply(without_delimiters(completion.text, mark_of(talk.scope.execution_id)), talk.reply_type)
+            raise ReplyError(f"model {self.name!r} refused to answer {chat.prompt}: {reason}; choose another model")
+        return read_reply(without_delimiters(completion.text, mark_of(chat.scope.execution_id)), chat.reply_type)
 
-    async def _ask_again(self, talk: _Talk[R], fault: UnreadableReply) -> R:
-        self._show_fault(talk, str(fault))
+    async def _ask_again(self, chat: _Chat[R], fault: UnreadableReply) -> R:
+        self._show_fault(chat, str(fault))
         try:
-            return await self._ask(talk)
+            return await self._ask(chat)
         except UnreadableReply as again:
-            cut = f"cut off after {talk.max_tokens} tokens; raise max_output_tokens"
-            problem = cut if talk.completion.cut_off else f"{again}; try another"
+            cut = f"cut off after {chat.max_tokens} tokens; raise max_output_tokens"
+            problem = cut if chat.completion.cut_off else f"{again}; try another"
             raise ReplyError(
-                f"model {self.name!r} gave no usable reply to {talk.prompt}, also after one repair: {problem}"
+                f"model {self.name!r} gave no usable reply to {chat.prompt}, also after one repair: {problem}"
             ) from again
 
-    def _show_fault(self, talk: _Talk[R], problem: str) -> None:
-        """Add the reply and what is wrong with it to the talk."""
-        reply, cut_off = talk.completion.text, talk.completion.cut_off
+    def _show_fault(self, chat: _Chat[R], problem: str) -> None:
+        """Add the reply and what is wrong with it to the chat."""
+        reply, cut_off = chat.completion.text, chat.completion.cut_off
         if cut_off and not reply.strip():
-            talk.factor = _THINKING_FACTOR
+            chat.factor = _THINKING_FACTOR
             return
-        repair = self._render(talk, RepairPrompt(problem=problem, cut_off=cut_off, limit=talk.max_tokens))
-        talk.turns += [Turn("assistant", shorten(clean(reply), _SHOWN_BACK) or "…"), Turn("user", repair)]
+        repair = self._render(chat, RepairPrompt(problem=problem, cut_off=cut_off, limit=chat.max_tokens))
+        chat.turns += [Turn("assistant", shorten(clean(reply), _SHOWN_BACK) or "…"), Turn("user", repair)]
 
-    async def _complete(self, talk: _Talk[R]) -> Completion:
+    async def _complete(self, chat: _Chat[R]) -> Completion:
         """Bind the model to the shape; where the endpoint can't, show it the shape, from then on."""
         if self.name_there not in self.endpoint.without_schemas:
             try:
-                return await self._within_budget(talk, talk.turns, strict_format(talk.reply_type))
+                return await self._within_budget(chat, chat.turns, strict_format(chat.reply_type))
             except FormatRefused:
                 self.endpoint.without_schemas.add(self.name_there)
-        system, *rest = talk.turns
-        shape = self._render(talk, ShapePrompt(shape=schema_text(talk.reply_type)))
-        return await self._within_budget(talk, [Turn("system", f"{system.text}\n\n{shape}"), *rest], JSON_FORMAT)
+        system, *rest = chat.turns
+        shape = self._render(chat, ShapePrompt(shape=schema_text(chat.reply_type)))
+        return await self._within_budget(chat, [Turn("system", f"{system.text}\n\n{shape}"), *rest], JSON_FORMAT)
 
-    async def _within_budget(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
-        ledger = self.ledger_of(talk.scope.execution_id)
-        estimate = round(_prompt_tokens(talk, turns) * _ESTIMATE_MARGIN) if ledger.counts_tokens else 0
-        talk.max_tokens = self._output_limit(talk, turns)
-        reservation = ledger.reserve(input_tokens=estimate, output_tokens=talk.max_tokens, price=self.price)
+    async def _within_budget(self, chat: _Chat[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
+        ledger = self.ledger_of(chat.scope.execution_id)
+        estimate = round(_prompt_tokens(chat, turns) * _ESTIMATE_MARGIN) if ledger.counts_tokens else 0
+        chat.max_tokens = self._output_limit(chat, turns)
+        reservation = ledger.reserve(input_tokens=estimate, output_tokens=chat.max_tokens, price=self.price)
         start = time.monotonic()
         try:
-            completion = await self._request(talk, turns, response_format)
-            usage = self._usage(talk, turns, completion, milliseconds=round((time.monotonic() - start) * 1000))
+            completion = await self._request(chat, turns, response_format)
+            usage = self._usage(chat, turns, completion, milliseconds=round((time.monotonic() - start) * 1000))
             ledger.settle(reservation, usage)
         finally:
             ledger.release(reservation)
-        talk.usages.append(usage)
+        chat.usages.append(usage)
         return completion
 
-    def _output_limit(self, talk: _Talk[R], turns: Sequence[Turn]) -> int:
+    def _output_limit(self, chat: _Chat[R], turns: Sequence[Turn]) -> int:
         """The most tokens of a reply: its role's, a share of the context at most, and no more than its prompt leaves.
 
         vLLM and others refuse a call whose prompt and longest reply together exceed the context.
         """
-        context, role = self.context_of(talk.scope.execution_id), talk.scope.role
+        context, role = self.context_of(chat.scope.execution_id), chat.scope.role
         limit = self.max_output_tokens.get(role, DEFAULT_OUTPUT_TOKENS)
-        limit = min(limit, max(_SURE_OUTPUT_TOKENS, context // _SHARE_OF_REPLY)) * talk.factor
+        limit = min(limit, max(_SURE_OUTPUT_TOKENS, context // _SHARE_OF_REPLY)) * chat.factor
         if (self.name_there, "max_tokens") in self.endpoint.refused_options:
             limit = min(limit, _SURE_OUTPUT_TOKENS)
-        remainder = context - round(_prompt_tokens(talk, turns) * _CONTEXT_MARGIN)
+        remainder = context - round(_prompt_tokens(chat, turns) * _CONTEXT_MARGIN)
         return min(limit, max(remainder // _LEAST_OUTPUT_TOKENS, 1) * _LEAST_OUTPUT_TOKENS)
 
-    async def _request(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
+    async def _request(self, chat: _Chat[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
         """One completion, with the options that are wanted and that the model doesn't refuse."""
         name, refusals = self.name_there, self.endpoint.refused_options
-        temperature = None if talk.scope.sampled else self.temperatures.get(talk.scope.role)
+        temperature = None if chat.scope.sampled else self.temperatures.get(chat.scope.role)
         request = Request(
             turns,
-            talk.max_tokens,
+            chat.max_tokens,
             response_format,
-            logprobs=talk.distribution_over is not None and (name, "logprobs") not in refusals,
+            logprobs=chat.distribution_over is not None and (name, "logprobs") not in refusals,
             temperature=None if (name, "temperature") in refusals else temperature,
         )
         try:
@@ -206,22 +206,22 @@ class ChatModel:
             options = {
                 "logprobs": request.logprobs,
                 "temperature": request.temperature is not None,
-                "max_tokens": talk.max_tokens > _SURE_OUTPUT_TOKENS,
+                "max_tokens": chat.max_tokens > _SURE_OUTPUT_TOKENS,
             }
             if not options[refusal.option]:
                 raise
             refusals.add((name, refusal.option))
-            talk.max_tokens = self._output_limit(talk, turns)
-            return await self._request(talk, turns, response_format)
+            chat.max_tokens = self._output_limit(chat, turns)
+            return await self._request(chat, turns, response_format)
 
-    def _usage(self, talk: _Talk[R], turns: list[Turn], completion: Completion, *, milliseconds: int) -> CallUsage:
+    def _usage(self, chat: _Chat[R], turns: list[Turn], completion: Completion, *, milliseconds: int) -> CallUsage:
         input_tokens, output_tokens = completion.input_tokens, completion.output_tokens
         if input_tokens is None or output_tokens is None:
             input_tokens = sum(estimate_tokens(turn.text) for turn in turns)
             output_tokens = estimate_tokens(completion.text)
         return CallUsage(
-            call_key=talk.scope.call_key(talk.prompt),
-            role=talk.scope.role,
+            call_key=chat.scope.call_key(chat.prompt),
+            role=chat.scope.role,
             model=self.name,
             input_tokens=input_tokens,
             output_tokens=output_tokens,
@@ -229,14 +229,14 @@ class ChatModel:
             milliseconds=milliseconds,
         )
 
-    def _render(self, talk: _Talk[R], values: PromptValues) -> str:
-        scope = talk.scope
+    def _render(self, chat: _Chat[R], values: PromptValues) -> str:
+        scope = chat.scope
         return self.prompts.show(values, language=scope.language, mark=mark_of(scope.execution_id))
 
 
-def _prompt_tokens(talk: _Talk[R], turns: Sequence[Turn]) -> int:
+def _prompt_tokens(chat: _Chat[R], turns: Sequence[Turn]) -> int:
     """About how many tokens an endpoint counts, the shape included."""
-    return schema_tokens(talk.reply_type) + sum(estimate_tokens(turn.text) for turn in turns)
+    return schema_tokens(chat.reply_type) + sum(estimate_tokens(turn.text) for turn in turns)
 
 
 def read_reply(text: str, reply_type: type[R]) -> R:

@@ -30,7 +30,7 @@ _OPENAI = "openai"
 _DEFAULT = ProviderConfig()
 
 
-class _Place(NamedTuple):
+class _ModelPlace(NamedTuple):
     """Where a model is: `provider` is "" for the endpoint of the environment."""
 
     provider: str
@@ -160,16 +160,16 @@ class LanguageModels:
         for endpoint in self._endpoints.values():
             await endpoint.aclose()
 
-    def _place(self, model: str) -> _Place:
+    def _place(self, model: str) -> _ModelPlace:
         before, slash, after = model.partition("/")
         if slash and before in self._config.providers:
-            return _Place(before, self._config.providers[before], after)
+            return _ModelPlace(before, self._config.providers[before], after)
         kind, colon, name = model.partition(":")
         if colon and kind in PACKAGES:
-            return _Place(f"{kind}:", ProviderConfig(kind=kind), name)
-        return _Place("", _DEFAULT, name if colon and kind == _OPENAI else model)
+            return _ModelPlace(f"{kind}:", ProviderConfig(kind=kind), name)
+        return _ModelPlace("", _DEFAULT, name if colon and kind == _OPENAI else model)
 
-    def _make(self, place: _Place) -> Endpoint:
+    def _make(self, place: _ModelPlace) -> Endpoint:
         config, settings = place.config, self._settings
         limits = CallLimits(
             config.call_deadline_seconds or settings.call_deadline_seconds,

@@ -13,7 +13,15 @@ from contend.models.record import Language
 from contend.models.round import EvaluatorPromptContext, RankingStore, RoundPromptConfig, RoundPromptContext
 from contend.prompts.judging import CuratorPrompt, MetricPrompt, ReflectorPrompt, RoundReflectedOn, ShownBullet, nearest
 from contend.prompts.library import PromptBuilderSettings, PromptLibrary, PromptRow, RenderedPrompt, local_now
-from contend.prompts.rounds import BriefPrompt, JudgmentPrompt, Past, RankingPart, Selection, fill, finished_rounds
+from contend.prompts.rounds import (
+    BriefPrompt,
+    JudgmentPrompt,
+    RankingPart,
+    Selection,
+    TeamHistory,
+    fill,
+    finished_rounds,
+)
 from contend.prompts.values import PromptValues, UntrustedText, mark_of, samples_of, without_delimiters
 from contend.text import estimate_tokens
 
@@ -74,12 +82,12 @@ class UserPromptBuilder:
         counts against `estimated_prompt_tokens`.
         """
         rounds = finished_rounds(context.round_history, before=context.round_number)
-        past = Past(context, self._config, rounds, context.store or self._store, bullets, texts)
+        past = TeamHistory(context, self._config, rounds, context.store or self._store, bullets, texts)
         return self._fill(BriefPrompt, past, {"instructions": instructions, "earlier_report": earlier})
 
     def build_judgment_prompt(self, context: RoundPromptContext, *, instructions: str = "") -> str:
         """What the round judge sees of a team: all its finished rounds, the ranking, and what the reader asks for."""
-        past = Past(context, self._config, finished_rounds(context.round_history), context.store or self._store)
+        past = TeamHistory(context, self._config, finished_rounds(context.round_history), context.store or self._store)
         return self._fill(JudgmentPrompt, past, {"instructions": instructions})
 
     def build_evaluator_prompt(
@@ -129,7 +137,7 @@ class UserPromptBuilder:
         fitting = nearest(bullets, insights, tokens=room)
         return self._show(CuratorPrompt.of(dataset, insights, fitting, sections), mark)
 
-    def _fill(self, kind: type[JudgmentPrompt], past: Past, own: Mapping[str, str]) -> str:
+    def _fill(self, kind: type[JudgmentPrompt], past: TeamHistory, own: Mapping[str, str]) -> str:
         """The prompt with the worthiest pieces that fit its budgets; what is always shown may exceed them."""
         mark = self._mark_for(past.context.execution_id)
         position = "" if past.ranking is None else self._show(past.position(), mark)

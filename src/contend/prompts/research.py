@@ -124,7 +124,7 @@ class PartLength(PromptPart):
     characters: int
 
 
-class RoundBefore(PromptPart):
+class EarlierRound(PromptPart):
     """An earlier round as the planner sees it."""
 
     round_number: int
@@ -183,7 +183,7 @@ class PlanPrompt(_Plan, prompt="supervisor/plan"):
     """What to find out and to search for."""
 
     feedback: Feedback = ""
-    history: list[RoundBefore] = []
+    history: list[EarlierRound] = []
     at_hand: list[PassageAtHand] = []
 
 

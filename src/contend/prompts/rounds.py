@@ -183,7 +183,7 @@ class PositionPart(PromptValues, prompt="team/position"):
 
 
 @dataclass(frozen=True)
-class Past:
+class TeamHistory:
     """One moment of a team's run. `store` knows the ranking; `bullets` are the team's lessons.
 
     `texts`: whether reports and judges' feedback are shown; where a team gets its best draft with them, they are not.

@@ -9,11 +9,11 @@ from contend.models.replies import DraftReply, PlanReply, ReviewReply, SentenceR
 from contend.models.research import CitedSentence, Draft, Passage, ResearchPlan, flat_section
 from contend.models.task import CallUsage, title_of
 from contend.prompts.research import (
+    EarlierRound,
     NumberedLesson,
     PassageAtHand,
     PlanPrompt,
     ReviewPrompt,
-    RoundBefore,
     ShownPassage,
     WritePrompt,
 )
@@ -48,7 +48,7 @@ async def plan(services: Services, state: ResearchState) -> tuple[ResearchPlan, 
         feedback=rejection_reason(state) or (rounds[-1].feedback if rounds else ""),
         sources=searched_sources(state),
         round_number=state["round_number"],
-        history=[RoundBefore(**past.model_dump(include={*RoundBefore.model_fields})) for past in rounds],
+        history=[EarlierRound(**past.model_dump(include={*EarlierRound.model_fields})) for past in rounds],
         at_hand=await _at_hand(services, state),
     )
     step = "again" if state.get("human_input") else ""

@@ -47,7 +47,7 @@ _NO_PASSAGE = "it is {kind} and names no passage: name those it rests on, or say
 AnyBlock = ParagraphOf[Any] | ListOf[Any] | TableOf[Any]
 
 
-class Before(NamedTuple):
+class EarlierDraft(NamedTuple):
     """What the draft that is revised says, by place: sentences and items, and the rows of tables."""
 
     sentences: Mapping[str, CitedSentence]
@@ -64,7 +64,7 @@ class Before(NamedTuple):
         return place in self.rows and len(self.rows[place].cells) == cells
 
 
-NOTHING = Before({}, {})
+NO_DRAFT = EarlierDraft({}, {})
 
 
 def draft_of(
@@ -100,7 +100,7 @@ def revise(
     draft: Draft, reply: RevisionReply, passages: Sequence[Passage], bullets: Sequence[Mapping[str, Any]]
 ) -> Draft:
     """The draft with what the reply changes; all else stays word for word."""
-    ids, before = [passage.id for passage in passages], Before.of(draft)
+    ids, before = [passage.id for passage in passages], EarlierDraft.of(draft)
     changes = {
         name: _sentences(statements, ids)
         for name in ("summary", "findings", "limits")
@@ -116,7 +116,7 @@ def revise(
     return draft.model_copy(update={**changes, **notes, "sections": remaining or draft.sections})
 
 
-def _safe(changes: Sequence[SectionChange], before: Before) -> list[SectionChange]:
+def _safe(changes: Sequence[SectionChange], before: EarlierDraft) -> list[SectionChange]:
     """The changes by which nothing of the draft is lost.
 
     One is not made that keeps what the draft does not have or what does not fit, nor one of a section that it keeps of.
@@ -151,7 +151,7 @@ def faults_of_revision(
 ) -> str:
     """As `faults_of`; also where it names a section or a statement that the draft does not have."""
     sections_to_change = [(change.number, change.section) for change in reply.sections if change.section]
-    before, sections = Before.of(draft), len(draft.sections)
+    before, sections = EarlierDraft.of(draft), len(draft.sections)
     lines = [
         *_faults(reply, sections_to_change, passage_count=passage_count, guard=guard, before=before),
         *(fault for _, section in sections_to_change for fault in _faults_of_kept_items(section, before)),
@@ -160,7 +160,7 @@ def faults_of_revision(
     return _join(lines)
 
 
-def _faults_of_kept_items(section: RevisedSection | None, before: Before) -> Iterator[str]:
+def _faults_of_kept_items(section: RevisedSection | None, before: EarlierDraft) -> Iterator[str]:
     """What a section keeps, and the draft does not have."""
     for item, cells in _kept_items(section):
         if not before.has(item.keep, cells):
@@ -176,7 +176,7 @@ def _kept_items(section: RevisedSection | None) -> Iterator[tuple[KeptReply, int
 
 
 def _sentences(
-    statements: Sequence[StatementReply | KeptReply], ids: Sequence[str], before: Before = NOTHING
+    statements: Sequence[StatementReply | KeptReply], ids: Sequence[str], before: EarlierDraft = NO_DRAFT
 ) -> list[CitedSentence]:
     return [before.sentences[each.keep] if isinstance(each, KeptReply) else _sentence(each, ids) for each in statements]
 
@@ -199,12 +199,12 @@ def _row(row: RowReply, ids: Sequence[str]) -> TableRow:
     return TableRow(cells=[TableCell(text=text, passages=each) for text, each in cells], **_grounds(row, ids))
 
 
-def _section(section: SectionReply | RevisedSection, ids: Sequence[str], before: Before = NOTHING) -> Section:
+def _section(section: SectionReply | RevisedSection, ids: Sequence[str], before: EarlierDraft = NO_DRAFT) -> Section:
     blocks = [_block(block, ids, before) for block in section.blocks]
     return Section(heading=clean(section.heading, single_line=True), blocks=blocks)
 
 
-def _block(block: AnyBlock, ids: Sequence[str], before: Before) -> Block:
+def _block(block: AnyBlock, ids: Sequence[str], before: EarlierDraft) -> Block:
     match block:
         case ParagraphOf():
             return Paragraph(sentences=_sentences(block.sentences, ids, before))
@@ -225,7 +225,7 @@ def _faults(
     *,
     passage_count: int,
     guard: PlantedFilter | None,
-    before: Before = NOTHING,
+    before: EarlierDraft = NO_DRAFT,
 ) -> list[str]:
     statements: list[tuple[str, StatementReply | RowReply | KeptReply, AnyBlock | None]] = [
         (f"{name} {number}", each, None)
@@ -280,7 +280,7 @@ def _faults_of(
         yield fault
 
 
-def _faults_of_kept_row(item: KeptReply, block: AnyBlock | None, before: Before) -> Iterator[str]:
+def _faults_of_kept_row(item: KeptReply, block: AnyBlock | None, before: EarlierDraft) -> Iterator[str]:
     """A total that is kept rests on rows that may have gone."""
     row = before.rows.get(item.keep)
     if row and row.kind == "derived" and not _names_passages(row) and not _rests_on_rows(row.kind, block, before):
@@ -293,7 +293,7 @@ def _sources(statement: StatementReply | RowReply) -> list[int]:
     return list(dict.fromkeys([*(number for cell in cells for number in cell.sources), *statement.sources]))
 
 
-def _rests_on_rows(kind: ClaimKind, block: AnyBlock | None, before: Before) -> bool:
+def _rests_on_rows(kind: ClaimKind, block: AnyBlock | None, before: EarlierDraft) -> bool:
     """Whether what is of this kind may be a total of the rows of its table: some of them name passages."""
     rows = block.rows if isinstance(block, TableOf) and kind == "derived" else []
     earlier = [before.rows.get(row.keep) for row in rows if isinstance(row, KeptReply)]

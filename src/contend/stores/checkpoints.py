@@ -81,7 +81,7 @@ async def open_checkpointer(settings: Settings) -> AsyncIterator[base.BaseCheckp
             yield saver
 
 
-class SavedAt(NamedTuple):
+class CheckpointPlace(NamedTuple):
     """Where a checkpoint is, as its saver names it, the Agent Server's run that saved it, and what it was saved for."""
 
     thread: str
@@ -161,15 +161,15 @@ class ManagedSaver(base.BaseCheckpointSaver[Any], ABC):
                 await self.aput_writes({"configurable": at}, writes, task)
 
     @abstractmethod
-    async def _places(self, field: Literal["thread_id", "run_id"], value: str) -> list[SavedAt]:
+    async def _places(self, field: Literal["thread_id", "run_id"], value: str) -> list[CheckpointPlace]:
         """The checkpoints of a thread, or of a run of the Agent Server."""
 
     @abstractmethod
-    async def _remove(self, places: Collection[SavedAt], runs: Sequence[str] = ()) -> None:
+    async def _remove(self, places: Collection[CheckpointPlace], runs: Sequence[str] = ()) -> None:
         """Delete checkpoints with their writes, and the writes of runs of the Agent Server."""
 
 
-def latest(places: Iterable[SavedAt]) -> list[SavedAt]:
+def latest(places: Iterable[CheckpointPlace]) -> list[CheckpointPlace]:
     """The latest of each thread and namespace."""
     return list({place[:2]: place for place in sorted(places)}.values())
 
@@ -302,14 +302,14 @@ class ThreadedSqliteSaver(ManagedSaver, SqliteSaver):
     async def adelete_thread(self, thread_id: str) -> None:
         await self._in_thread(self.delete_thread, thread_id)
 
-    async def _places(self, field: Literal["thread_id", "run_id"], value: str) -> list[SavedAt]:
-        def rows() -> list[SavedAt]:
+    async def _places(self, field: Literal["thread_id", "run_id"], value: str) -> list[CheckpointPlace]:
+        def rows() -> list[CheckpointPlace]:
             with self.cursor(transaction=False) as cursor:
-                return [SavedAt(*row) for row in cursor.execute(_PLACES_OF[field], (value,))]
+                return [CheckpointPlace(*row) for row in cursor.execute(_PLACES_OF[field], (value,))]
 
         return await self._in_thread(rows)
 
-    async def _remove(self, places: Collection[SavedAt], runs: Sequence[str] = ()) -> None:
+    async def _remove(self, places: Collection[CheckpointPlace], runs: Sequence[str] = ()) -> None:
         changes = [(statement, [place[:3] for place in places]) for statement in _REMOVE]
         await self._in_thread(self._change, [*changes, (_REMOVE_WRITES, [(run,) for run in runs])])
 

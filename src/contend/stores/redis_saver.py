@@ -22,7 +22,7 @@ from redisvl.query.filter import Tag
 
 from contend.errors import CheckpointError
 from contend.settings import Settings
-from contend.stores.checkpoints import ManagedSaver, PlainSerializer, SavedAt, latest, run_of
+from contend.stores.checkpoints import CheckpointPlace, ManagedSaver, PlainSerializer, latest, run_of
 from contend.stores.redis_server import check_redis, is_away, open_redis, redis_errors
 
 CONNECTIONS = 32
@@ -151,7 +151,9 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
     async def _note_writes(self, config: RunnableConfig, channels: Iterable[str], task_id: str, run: str) -> None:
         """Remember which writes a run of the Agent Server made: none of the saver's records tells."""
         at = config["configurable"]
-        place = SavedAt(str(at["thread_id"]), str(at.get("checkpoint_ns", "")), str(at["checkpoint_id"]), run, "")
+        place = CheckpointPlace(
+            str(at["thread_id"]), str(at.get("checkpoint_ns", "")), str(at["checkpoint_id"]), run, ""
+        )
         numbers = [base.WRITES_IDX_MAP.get(channel, number) for number, channel in enumerate(channels)]
         keys: dict[Any, Any] = {
             self._make_redis_checkpoint_writes_key(*place[:3], task_id, number): _registry(place) for number in numbers
@@ -161,14 +163,14 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
             pipeline.expire(_writes_of(run), _RUN_SECONDS)
             await pipeline.execute()
 
-    async def _places(self, field: Literal["thread_id", "run_id"], value: str) -> list[SavedAt]:
+    async def _places(self, field: Literal["thread_id", "run_id"], value: str) -> list[CheckpointPlace]:
         fields = ["thread_id", "checkpoint_ns", "checkpoint_id", "run_id", "source"]
         query = FilterQuery(filter_expression=Tag(field) == to_storage_safe_id(value), return_fields=fields)
         with self._bounded_errors(None):
             pages = self.checkpoints_index.paginate(query, page_size=_PAGE)
-            return [SavedAt(*(row.get(each, "") for each in fields)) async for page in pages for row in page]
+            return [CheckpointPlace(*(row.get(each, "") for each in fields)) async for page in pages for row in page]
 
-    async def _remove(self, places: Collection[SavedAt], runs: Sequence[str] = ()) -> None:
+    async def _remove(self, places: Collection[CheckpointPlace], runs: Sequence[str] = ()) -> None:
         with self._bounded_errors(None):
             for run in runs:
                 for write, registry in (await self._redis.hgetall(_writes_of(run))).items():
@@ -212,7 +214,7 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
             raise
 
 
-def _registry(place: SavedAt) -> str:
+def _registry(place: CheckpointPlace) -> str:
     """The key of the set that names a checkpoint's writes."""
     return CheckpointKeyRegistry.make_write_keys_zset_key(*place[:3])
 
