@@ -1,8 +1,13 @@
 """A contest for tests: a workspace with two plain teams, each with a model name of its own, on loopback vendors."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
+
+import pytest
 
 import contend
 from contend.app import RunOutcome
@@ -12,6 +17,8 @@ from contend.models.options import RunOptions
 from contend.services import Services
 from contend.settings import load_settings
 from contend.settings.files import resource
+from fakes.children import enter_folder
+from fakes.vendors import Vendors
 
 ORCHESTRATOR = """[orchestrator]
 timeout_per_team_seconds = {seconds}
@@ -118,6 +125,27 @@ class Contest:
             )
         finally:
             await services.aclose()
+
+
+class Finished(NamedTuple):
+    """A contest that was played to its end, with the vendors that it asked."""
+
+    contest: Contest
+    vendors: Vendors
+    outcome: RunOutcome
+
+
+@contextmanager
+def finished_contest(
+    folder: Path, prepare: Callable[[Path, Vendors], Contest], theme: str, **options: object
+) -> Iterator[Finished]:
+    """For the tests of a file that read what one contest leaves. `prepare`: the contest of a workspace."""
+    with Vendors() as vendors:
+        contest = prepare(folder / "workspace", vendors)
+        with pytest.MonkeyPatch.context() as patch:
+            enter_folder(folder, patch)
+            outcome = asyncio.run(contest.run(theme, **options))
+        yield Finished(contest, vendors, outcome)
 
 
 def rounds_of(contest: Contest) -> list[RoundScored]:

@@ -4,13 +4,12 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from langchain_core.messages import BaseMessage, HumanMessage
 
 import contend
-from contend.app import RunOutcome
 from contend.checks import citation_numbers
 from contend.contest.graph import build_contest_graph
 from contend.errors import InputError, RunChanged, SourceError, UnknownThread
@@ -18,8 +17,7 @@ from contend.models.events import RoundScored, WinnerPicked
 from contend.models.research import FoundPassage
 from contend.models.task import ExecutionRow
 from contend.stores.checkpoints import open_checkpointer
-from fakes.children import enter_folder
-from fakes.contests import Contest, write_workspace
+from fakes.contests import Contest, Finished, finished_contest, write_workspace
 from fakes.now import Now
 from fakes.vendors import Vendors
 
@@ -32,24 +30,16 @@ def contest(contest: Contest) -> Contest:
     return contest
 
 
-class Finished(NamedTuple):
-    """A contest of two rounds that several tests read."""
-
-    contest: Contest
-    vendors: Vendors
-    outcome: RunOutcome
-
-
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Iterator[Finished]:
-    folder = tmp_path_factory.mktemp("finished")
-    write_workspace(folder / "workspace")
-    with Vendors() as vendors:
-        contest = Contest(folder / "workspace", shared_documents, vendors.base_url)
-        with pytest.MonkeyPatch.context() as patch:
-            enter_folder(folder, patch)
-            outcome = asyncio.run(contest.run(THEME, thread_id="finished"))
-        yield Finished(contest, vendors, outcome)
+    """Of two rounds, with what is learned from them."""
+
+    def prepare(workspace: Path, vendors: Vendors) -> Contest:
+        write_workspace(workspace)
+        return Contest(workspace, shared_documents, vendors.base_url)
+
+    with finished_contest(tmp_path_factory.mktemp("finished"), prepare, THEME, thread_id="finished") as finished:
+        yield finished
 
 
 async def test_a_contest_ends_with_a_cited_report_and_a_winner(finished: Finished) -> None:

@@ -3,6 +3,8 @@
 import json
 import re
 import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +19,20 @@ from contend.services import Services
 from contend.settings.files import resource
 from contend.team.graph import build_team_graph
 from contend.team.judging import coverage_of
-from fakes.contests import LARGE_CONTEXT, Contest, metrics_of, rounds_of, write_workspace
+from fakes.contests import (
+    LARGE_CONTEXT,
+    Contest,
+    Finished,
+    finished_contest,
+    metrics_of,
+    rounds_of,
+    write_workspace,
+)
 from fakes.vendors import Call, Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
 WISH = "Name every command that a reader may type."
+Play = Callable[..., AbstractContextManager[Finished]]
 
 
 @pytest.fixture
@@ -48,10 +59,33 @@ async def feedback_of(contest: Contest, execution_id: str, team: str) -> list[st
     return [row.feedback for row in rows]
 
 
-async def test_criteria_are_set_once_a_run_from_question_and_instructions_alone(
-    contest: Contest, vendors: Vendors
-) -> None:
-    await contest.run(THEME, min_rounds=2, max_rounds=2, learn=False, instructions=WISH)
+@pytest.fixture(scope="module")
+def play(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Play:
+    """A contest that several tests read."""
+
+    def prepare(workspace: Path, vendors: Vendors) -> Contest:
+        write_workspace(workspace, reads=LARGE_CONTEXT)
+        return Contest(workspace, shared_documents, vendors.base_url, defaults={"learn": False})
+
+    return lambda **options: finished_contest(tmp_path_factory.mktemp("finished"), prepare, THEME, **options)
+
+
+@pytest.fixture(scope="module")
+def with_wish(play: Play) -> Iterator[Finished]:
+    """Two teams and two rounds; the reader asks for something beside the question."""
+    with play(min_rounds=2, max_rounds=2, instructions=WISH) as finished:
+        yield finished
+
+
+@pytest.fixture(scope="module")
+def brief(play: Play) -> Iterator[Finished]:
+    """One team's one round, for a brief report."""
+    with play(teams=["alpha"], max_rounds=1, length="brief") as finished:
+        yield finished
+
+
+def test_criteria_are_set_once_a_run_from_question_and_instructions_alone(with_wish: Finished) -> None:
+    vendors = with_wish.vendors
 
     (call,) = calls_of(vendors, "evaluator/criteria")
     assert THEME in call.user
@@ -82,47 +116,41 @@ async def test_teams_do_not_see_the_criteria_before_they_are_judged(contest: Con
     assert [secret in call.user for call in calls_of(vendors, "evaluator/verdicts")].count(True) == 2
 
 
-async def test_a_submission_is_judged_in_one_call_with_the_passages_that_its_team_had(
-    contest: Contest, vendors: Vendors
-) -> None:
-    await contest.run(THEME, teams=["alpha"], max_rounds=1, learn=False)
-
-    (call,) = calls_of(vendors, "evaluator/verdicts", "evaluator/metric", "citation/check")
+def test_a_submission_is_judged_in_one_call_with_the_passages_that_its_team_had(brief: Finished) -> None:
+    (call,) = calls_of(brief.vendors, "evaluator/verdicts", "evaluator/metric", "citation/check")
     names = re.findall(r"^## ([a-z_]+)$", call.user, re.MULTILINE)
     assert names == ["correctness", "insight", "clarity_coherence"]
     assert "A run keeps a checkpoint after every step" in call.user.split("# Submission")[0]
-    metrics = metrics_of(rounds_of(contest)[0])
+    metrics = metrics_of(rounds_of(brief.contest)[0])
     assert all(metrics[name].score is not None for name in ("coverage", "correctness", "insight"))
 
 
-@pytest.mark.parametrize(("wish", "share"), [(WISH, 0.4), ("", 0.4 / 0.9)], ids=["something", "nothing"])
-async def test_instructions_are_judged_where_the_reader_asks_for(
-    wish: str, share: float, contest: Contest, vendors: Vendors
+@pytest.mark.parametrize(("played", "share"), [("with_wish", 0.4), ("brief", 0.4 / 0.9)], ids=["something", "nothing"])
+def test_instructions_are_judged_where_the_reader_asks_for(
+    played: str, share: float, request: pytest.FixtureRequest
 ) -> None:
-    await contest.run(THEME, teams=["alpha"], max_rounds=1, learn=False, instructions=wish)
+    contest, vendors, _ = request.getfixturevalue(played)
+    is_wished = played == "with_wish"
 
     metrics = metrics_of(rounds_of(contest)[0])
-    assert ("instructions" in metrics) == bool(wish)
+    assert ("instructions" in metrics) == is_wished
     assert metrics["coverage"].weight == pytest.approx(share)
-    assert any("## instructions" in call.user for call in calls_of(vendors, "evaluator/verdicts")) == bool(wish)
+    assert any("## instructions" in call.user for call in calls_of(vendors, "evaluator/verdicts")) == is_wished
 
 
-async def test_a_judge_sees_places_passages_and_instructions_and_no_names(contest: Contest, vendors: Vendors) -> None:
-    await contest.run(THEME, max_rounds=1, learn=False, instructions=WISH)
+def test_a_judge_sees_places_passages_and_instructions_and_no_names(with_wish: Finished) -> None:
+    calls = calls_of(with_wish.vendors, "evaluator/verdicts")
 
-    for call in calls_of(vendors, "evaluator/verdicts"):
+    assert len(calls) == 2 * 2 + 1, "each team's rounds, and the merged report"
+    for call in calls:
         assert re.search(r"^1\.1\.1: .+ \[P\d+\]$", call.user, re.MULTILINE)
         assert re.search(r"^<P1-\w+>", call.user, re.MULTILINE)
         assert WISH in call.user
         assert not re.search(r"\b(?:alpha|beta)\b", call.system + call.user, re.IGNORECASE)
 
 
-async def test_a_judge_is_told_how_long_a_report_is_and_how_long_it_is_to_be(
-    contest: Contest, vendors: Vendors
-) -> None:
-    await contest.run(THEME, teams=["alpha"], max_rounds=1, learn=False, length="brief")
-
-    (call,) = calls_of(vendors, "evaluator/verdicts")
+def test_a_judge_is_told_how_long_a_report_is_and_how_long_it_is_to_be(brief: Finished) -> None:
+    (call,) = calls_of(brief.vendors, "evaluator/verdicts")
     sentences = re.findall(r"^(?:summary|finding|\d\.\d\.\d).*?: (.+?) \[P\d+\]", call.user, re.MULTILINE)
     words = re.search(r"The submission has (\d+) words.* About 500 are wanted", call.user)
     assert words
@@ -237,8 +265,8 @@ async def test_a_verdict_that_is_missing_is_asked_for_once_and_then_its_metric_i
     )
 
 
-async def test_what_criteria_cost_is_counted(contest: Contest, vendors: Vendors) -> None:
-    outcome = await contest.run(THEME, max_rounds=1, learn=False)
+async def test_what_criteria_cost_is_counted(with_wish: Finished) -> None:
+    contest, vendors, outcome = with_wish
 
     services = contest.services()
     recorded = await services.record.usage(outcome.execution_id)

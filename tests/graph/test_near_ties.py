@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise, permutations
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from contend.report import build_report
 from contend.services import Services
 from contend.team.judge_view import report_view
 from contend.text import estimate_tokens
-from fakes.contests import LARGE_CONTEXT, Contest, write_workspace
+from fakes.contests import LARGE_CONTEXT, Contest, Finished, finished_contest, write_workspace
 from fakes.terminal import Terminal
 from fakes.vendors import Vendors
 
@@ -74,27 +74,36 @@ async def play(contest: Contest, **options: object) -> RunOutcome:
     return await contest.run(THEME, max_rounds=1, learn=False, **options)
 
 
+@pytest.fixture(scope="module")
+def won_by_beta(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Iterator[Finished]:
+    """A contest whose near tie went to the team with the lower score."""
+
+    def prepare(workspace: Path, vendors: Vendors) -> Contest:
+        contest = contest_of(workspace, shared_documents, vendors, {"alpha": 80, "beta": 79})
+        prefer(vendors, "beta")
+        return contest
+
+    with finished_contest(tmp_path_factory.mktemp("near-tie"), prepare, THEME, max_rounds=1) as finished:
+        yield finished
+
+
 def order_of(contest: Contest) -> list[str]:
     picked = next(event for event in contest.events if isinstance(event, WinnerPicked))
     return [entry.team_id for entry in picked.leaderboard]
 
 
-async def test_the_team_that_is_chosen_in_both_orders_wins_a_near_tie(contest: Contest, vendors: Vendors) -> None:
-    prefer(vendors, "beta")
-
-    outcome = await play(contest)
+def test_the_team_that_is_chosen_in_both_orders_wins_a_near_tie(won_by_beta: Finished) -> None:
+    outcome = won_by_beta.outcome
 
     assert outcome.summary is not None
     assert outcome.summary.best_team_id == "beta"
     assert outcome.summary.best_score == 0.79
-    assert vendors.prompts().count("pairwise/compare") == 2
+    assert won_by_beta.vendors.prompts().count("pairwise/compare") == 2
     assert outcome.status == "completed"
 
 
-async def test_record_events_report_and_winner_follow_one_ranking(contest: Contest, vendors: Vendors) -> None:
-    prefer(vendors, "beta")
-
-    outcome = await play(contest)
+async def test_record_events_report_and_winner_follow_one_ranking(won_by_beta: Finished) -> None:
+    contest, _, outcome = won_by_beta
 
     services = contest.services()
     recorded = await services.record.leaderboard(outcome.execution_id)
@@ -202,8 +211,8 @@ def test_the_commands_that_show_a_ranking_follow(
     assert "Beta wins with 79.0/100" in outputs[0]
 
 
-async def test_what_comparisons_cost_is_counted(contest: Contest, vendors: Vendors) -> None:
-    outcome = await play(contest)
+async def test_what_comparisons_cost_is_counted(won_by_beta: Finished) -> None:
+    contest, vendors, outcome = won_by_beta
 
     services = contest.services()
     recorded = await services.record.usage(outcome.execution_id)
@@ -212,12 +221,12 @@ async def test_what_comparisons_cost_is_counted(contest: Contest, vendors: Vendo
     assert recorded.requests == len(vendors.calls)
 
 
-async def test_judges_of_a_pair_see_neither_names_nor_scores(contest: Contest, vendors: Vendors) -> None:
-    await play(contest)
+def test_judges_of_a_pair_see_neither_names_nor_scores(won_by_beta: Finished) -> None:
+    calls = [call for call in won_by_beta.vendors.calls if call.prompt == "pairwise/compare"]
 
-    for call in vendors.calls:
-        if call.prompt == "pairwise/compare":
-            assert not re.search(r"\b(?:alpha|beta)\b|/100", call.system + call.user, re.IGNORECASE)
+    assert calls
+    for call in calls:
+        assert not re.search(r"\b(?:alpha|beta)\b|/100", call.system + call.user, re.IGNORECASE)
 
 
 @pytest.mark.parametrize("words", ["Own words {}.", "The same words."], ids=["says", "cites"])

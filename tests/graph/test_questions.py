@@ -196,7 +196,9 @@ async def test_plans_are_asked_for_in_round_one_only(contest: Contest) -> None:
 
 
 async def test_an_edited_report_is_published_and_may_not_cite_what_was_not_retrieved(contest: Contest) -> None:
-    waiting = await contest.run(THEME, thread_id="asked", max_rounds=1, learn=False, approve=["report"])
+    waiting = await contest.run(
+        THEME, thread_id="asked", max_rounds=1, learn=False, approve=["report"], teams=["alpha"]
+    )
     assert [question.asked for question in waiting.questions] == ["report"]
     assert waiting.report is None
 
@@ -213,7 +215,7 @@ async def test_an_edited_report_is_published_and_may_not_cite_what_was_not_retri
 
 
 async def test_a_rejected_report_is_not_published(contest: Contest, workspace: Path) -> None:
-    await contest.run(THEME, thread_id="asked", max_rounds=1, approve=["report"])
+    await contest.run(THEME, thread_id="asked", max_rounds=1, approve=["report"], teams=["alpha"])
 
     outcome = await contest.resume("asked", {"type": "reject", "reason": "too thin"})
 
@@ -225,7 +227,9 @@ async def test_a_rejected_report_is_not_published(contest: Contest, workspace: P
 
 @pytest.mark.parametrize(("answer", "bullets"), [("approve", True), ({"type": "reject", "reason": "no"}, False)])
 async def test_the_playbook_changes_only_with_a_persons_word(contest: Contest, answer: object, bullets: bool) -> None:
-    waiting = await contest.run(THEME, thread_id="asked", max_rounds=1, learn=True, approve=["playbook"])
+    waiting = await contest.run(
+        THEME, thread_id="asked", max_rounds=1, learn=True, approve=["playbook"], teams=["alpha"]
+    )
     assert [question.asked for question in waiting.questions] == ["playbook"]
     assert waiting.questions[0].args["operations"]
 
