@@ -122,14 +122,14 @@ def test_a_run_that_asks_a_person_has_no_line_until_it_is_answered(batch: Batch)
 def test_a_line_that_the_server_refuses_is_named_before_anything_is_queued(batch: Batch) -> None:
     theme, other = _themes(2)
     _ask(batch, theme, {"theme": other, "options": {"teams": ["nobody"]}})
-    known = batch.api.get("/research")["total"]
+    total = batch.api.get("/research")["total"]
 
     result = batch.end()
 
     assert result["exit_code"] == 2
     assert "questions.jsonl:2: " in result["message"]
     assert "nobody" in result["message"]
-    assert batch.api.get("/research")["total"] == known
+    assert batch.api.get("/research")["total"] == total
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,10 @@ def test_the_recorded_demo_plays_without_a_key(keyless: Api) -> None:
     }
     assert keyless.http.get(f"/research/{research}/report").text.startswith("# ")
     # A comparison is of what reports rest on, as at the terminal; this one lists a source that it read only.
-    compared = keyless.get(f"/research/{research}/compare/{research}")["first"]["sources"]
+    sources_compared = keyless.get(f"/research/{research}/compare/{research}")["first"]["sources"]
     sources = keyless.get(f"/research/{research}/report?format=json")["sources"]
-    assert compared == sources[: len(compared)]
-    assert len(compared) == len(sources) - 1
+    assert sources_compared == sources[: len(sources_compared)]
+    assert len(sources_compared) == len(sources) - 1
 
 
 def test_without_a_key_and_documents_a_research_is_refused_with_what_to_give(keyless: Api) -> None:

@@ -51,7 +51,7 @@ def test_a_lesson_is_added_edited_retired_restored_and_each_step_is_a_version_wi
     reworded = "Before opinion pieces, search primary sources."
     result(api.http.patch(f"{ports}/lessons/b-1", json={"content": reworded}))
     result(api.http.delete(f"{ports}/lessons/b-2"))
-    gone = api.get(f"{ports}/retired")["bullets"]
+    removed_lessons = api.get(f"{ports}/retired")["bullets"]
     result(api.http.post(f"{ports}/lessons/b-2/restore"))
 
     assert added["playbook_version"] == 2
@@ -61,7 +61,7 @@ def test_a_lesson_is_added_edited_retired_restored_and_each_step_is_a_version_wi
         "the May table",
         True,
     )
-    assert [bullet["content"] for bullet in gone] == [YEAR]
+    assert [bullet["content"] for bullet in removed_lessons] == [YEAR]
     assert sorted(contents(api, ports)) == sorted([reworded, TIDES, YEAR])
     assert api.get(ports)["bullets"][0]["helpful"] == 3
     versions = api.get(f"{ports}/versions")["versions"]
@@ -133,7 +133,7 @@ def test_a_playbook_as_it_is_read_is_a_file_that_an_import_reads(api: Api, ports
 
 
 @pytest.mark.parametrize(
-    ("sent", "status", "message"),
+    ("call", "status", "message"),
     [
         (("POST", "/lessons", {"content": " "}), 422, "content: String should have at least 1 character"),
         (("POST", "/lessons", {"content": "長" * 2001}), 422, "content: String should have at most 2000 characters"),
@@ -150,9 +150,9 @@ def test_a_playbook_as_it_is_read_is_a_file_that_an_import_reads(api: Api, ports
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_changes_nothing(
-    api: Api, ports: str, sent: tuple[str, str, object], status: int, message: str
+    api: Api, ports: str, call: tuple[str, str, object], status: int, message: str
 ) -> None:
-    method, path, body = sent
+    method, path, body = call
     response = api.http.request(method, f"{ports}{path}", json=body)
 
     assert (response.status_code, "\n" in response.json()["detail"]) == (status, False), response.text

@@ -56,9 +56,9 @@ def test_a_finished_report_is_saved_as_a_word_document_and_asked_further_and_his
     ask(page)
     expect(page.locator("article h1")).to_be_visible()
 
-    with page.expect_download() as saved:
+    with page.expect_download() as download:
         page.get_by_role("button", name="docx").click()
-    assert saved.value.path().read_bytes().startswith(b"PK")
+    assert download.value.path().read_bytes().startswith(b"PK")
     page.route("**/report?format=json", lambda route: route.abort())
     page.get_by_role("button", name="json").click()
     expect(page.get_by_role("alert")).to_have_text("That did not work: the server does not answer")

@@ -49,9 +49,9 @@ def test_a_person_sees_what_was_learned_disagrees_edits_and_undoes(page: Page, s
     page.get_by_label("Lesson").first.fill("Search opinion pieces only.")
     page.get_by_role("button", name="Save").click()
     expect_version(page, 2)
-    changed = page.get_by_role("list", name="searching").get_by_role("listitem")
-    expect(changed).to_contain_text("Search opinion pieces only.")
-    expect(changed).to_contain_text("helpful 0")
+    items = page.get_by_role("list", name="searching").get_by_role("listitem")
+    expect(items).to_contain_text("Search opinion pieces only.")
+    expect(items).to_contain_text("helpful 0")
 
     newest = lesson(page, "edited by hand")
     newest.get_by_text("What changed").click()

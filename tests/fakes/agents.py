@@ -11,16 +11,18 @@ _RESULT = re.compile(r"^## (.+)\n\nReference: (.+)\n\n", re.MULTILINE)
 
 def next_tool_call(body: dict[str, Any]) -> dict[str, Any] | None:
     """The first of the request's tools that its messages do not call, with the question in each text argument."""
-    used = [call["function"]["name"] for message in body["messages"] for call in message.get("tool_calls") or []]
-    unused = [tool["function"] for tool in body.get("tools", []) if tool["function"]["name"] not in used]
-    if not unused:
+    names_called = [
+        call["function"]["name"] for message in body["messages"] for call in message.get("tool_calls") or []
+    ]
+    other_tools = [tool["function"] for tool in body.get("tools", []) if tool["function"]["name"] not in names_called]
+    if not other_tools:
         return None
-    fields = unused[0]["parameters"].get("properties", {})
+    fields = other_tools[0]["parameters"].get("properties", {})
     arguments = {name: _question(body) for name, field in fields.items() if field.get("type") == "string"}
     return {
-        "id": f"call_{len(used)}",
+        "id": f"call_{len(names_called)}",
         "type": "function",
-        "function": {"name": unused[0]["name"], "arguments": json.dumps(arguments, ensure_ascii=False)},
+        "function": {"name": other_tools[0]["name"], "arguments": json.dumps(arguments, ensure_ascii=False)},
     }
 
 

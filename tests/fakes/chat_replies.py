@@ -72,8 +72,8 @@ class ChatRequest(NamedTuple):
     @property
     def theme(self) -> str:
         """The question: what stands under its heading, else the first text of somebody else."""
-        headed = _QUESTION.search(self.user)
-        first = _BLOCK.search(self.user, headed.start() if headed else 0)
+        match = _QUESTION.search(self.user)
+        first = _BLOCK.search(self.user, match.start() if match else 0)
         return first[3] if first else self.plain_user_text[:200]
 
     @property
@@ -212,8 +212,8 @@ def _quotes(request: ChatRequest) -> list[dict[str, Any]]:
         for number, passage in zip(request.passages, request.passage_texts, strict=False)
         for sentence in _quotable(passage)[:3]
     ]
-    wanted = set(_words(request.theme + " ".join(request.blocks("fixes"))))
-    return sorted(quotes, key=lambda quote: -len(wanted & set(_words(str(quote["text"])))))
+    words_wanted = set(_words(request.theme + " ".join(request.blocks("fixes"))))
+    return sorted(quotes, key=lambda quote: -len(words_wanted & set(_words(str(quote["text"])))))
 
 
 def _statement(text: str, sources: list[int], kind: str = "stated") -> dict[str, Any]:
@@ -241,15 +241,15 @@ def _draft(request: ChatRequest) -> dict[str, Any]:
 
     A lesson that says so leaves none.
     """
-    offered = request.numbers("sources")
+    numbers = request.numbers("sources")
     most = 3 if request.blocks("draft") else 2
     quotes = [
         {"text": sentence, "sources": [number]}
-        for number, passage in zip(offered, request.blocks("passage"), strict=False)
+        for number, passage in zip(numbers, request.blocks("passage"), strict=False)
         for sentence in _quotable(passage)[:most]
     ]
-    wanted = set(_words(request.theme + " ".join(request.blocks("feedback"))))
-    quotes.sort(key=lambda quote: -len(wanted & set(_words(str(quote["text"])))))
+    words_wanted = set(_words(request.theme + " ".join(request.blocks("feedback"))))
+    quotes.sort(key=lambda quote: -len(words_wanted & set(_words(str(quote["text"])))))
     if any("leave the sources out" in lesson for lesson in request.blocks("bullet")):
         quotes = []
     plain = [{"text": _opening(request), "sources": []}]
@@ -284,16 +284,16 @@ def _review(request: ChatRequest) -> dict[str, Any]:
 def _metric(request: ChatRequest) -> dict[str, Any]:
     """More of the question's words and more cited sentences score higher; the metric's name moves it a little."""
     text = _settled_submission(request)
-    wanted = set(_words(request.theme))
-    covered = len(wanted & set(_words(text))) / max(1, len(wanted))
+    words_wanted = set(_words(request.theme))
+    coverage = len(words_wanted & set(_words(text))) / max(1, len(words_wanted))
     cited = min(20, len(_CITATION.findall(text)))
     metric = _METRIC.search(request.system + request.plain_user_text)
     wobble = _hash(text + (metric[0] if metric else "")) % 15
     quotes = (sentence.partition("[")[0].strip() for sentence in split_sentences(text))
     return {
-        "reason": f"It covers {covered:.0%} of the question in {cited} cited sentences.",
+        "reason": f"It covers {coverage:.0%} of the question in {cited} cited sentences.",
         "evidence": [quote for quote in quotes if 20 <= len(quote) <= 200 and not quote.startswith("#")][:1],
-        "percent": max(0, min(100, round(30 + 25 * covered + 1.2 * cited + wobble))) if text.strip() else 0,
+        "percent": max(0, min(100, round(30 + 25 * coverage + 1.2 * cited + wobble))) if text.strip() else 0,
     }
 
 
@@ -313,16 +313,18 @@ def _verdicts(request: ChatRequest) -> dict[str, Any]:
     names = re.findall(r"^## ([a-z_]+)$", request.section("Metrics", "指標"), re.MULTILINE)
     criteria = []
     for number, criterion in entries:
-        met = set(_words(criterion)) & set(_words(text))
-        fix = None if met else {"where": "summary 1", "what": f"Do what criterion {number} asks for."}
-        verdict = "met" if met else "unmet"
-        criteria.append({"number": int(number), "evidence": "summary 1" if met else "", "verdict": verdict, "fix": fix})
-    judged = _metric(request)
+        common = set(_words(criterion)) & set(_words(text))
+        fix = None if common else {"where": "summary 1", "what": f"Do what criterion {number} asks for."}
+        verdict = "met" if common else "unmet"
+        criteria.append(
+            {"number": int(number), "evidence": "summary 1" if common else "", "verdict": verdict, "fix": fix}
+        )
+    metric = _metric(request)
     metrics = []
     for name in names:
         wobble = _hash(_DATE.sub("", text) + name) % 15
         fixes = [{"where": "summary 1", "what": f"Raise {name}."}]
-        metrics.append({"metric": name, **judged, "fixes": fixes, "percent": max(0, judged["percent"] - wobble)})
+        metrics.append({"metric": name, **metric, "fixes": fixes, "percent": max(0, metric["percent"] - wobble)})
     return {"citations": [], "criteria": criteria, "metrics": metrics}
 
 
@@ -350,7 +352,9 @@ def _judgment(request: ChatRequest) -> dict[str, Any]:
 def _reflection(request: ChatRequest) -> dict[str, Any]:
     words = _key_words(request.theme)[:3]
     entries = re.findall(r"^- (\S+): <bullet-", request.user, re.MULTILINE)
-    used = [bullet for bullet in entries if len(re.findall(rf"(?<!\S){re.escape(bullet)}(?![\w-])", request.user)) > 1]
+    lessons = [
+        bullet for bullet in entries if len(re.findall(rf"(?<!\S){re.escape(bullet)}(?![\w-])", request.user)) > 1
+    ]
     insight = {
         "reasoning": "The best round named its sources sentence by sentence.",
         "error_identification": "Earlier rounds left points of the plan without a source.",
@@ -358,7 +362,7 @@ def _reflection(request: ChatRequest) -> dict[str, Any]:
         "correct_approach": "Search once for each point of the plan, with its own words.",
         "key_insight": f"For questions about {' '.join(words) or 'this topic'}, search each point with its own words.",
     }
-    tags = [{"bullet_id": bullet, "tag": "helpful"} for bullet in used[:16]]
+    tags = [{"bullet_id": bullet, "tag": "helpful"} for bullet in lessons[:16]]
     return {"insights": [insight], "bullet_evaluations": tags}
 
 

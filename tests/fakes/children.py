@@ -28,8 +28,8 @@ def enter_folder(folder: Path, patch: pytest.MonkeyPatch) -> None:
 
 def outside(**variables: str) -> dict[str, str]:
     """This machine's environment without its keys, addresses and options for contend."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
-    return {**kept, "LANGSMITH_TRACING": "false", "LANGGRAPH_CLI_NO_ANALYTICS": "1", **variables}
+    own_variables = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
+    return {**own_variables, "LANGSMITH_TRACING": "false", "LANGGRAPH_CLI_NO_ANALYTICS": "1", **variables}
 
 
 def child_environment(workspace: Path, **variables: str) -> dict[str, str]:

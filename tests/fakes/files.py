@@ -17,7 +17,7 @@ def make_pdf(pages: Sequence[Sequence[str]], *, title: str = "", created: str = 
     The font is none of the machine's: glyphs stand for code units, and a ToUnicode map says which, so that any
     language of the basic plane can be written.
     """
-    used = sorted({ord(character) for page in pages for line in page for character in line})
+    characters = sorted({ord(character) for page in pages for line in page for character in line})
     page_numbers = [6 + 2 * place for place in range(len(pages))]
     kids = " ".join(f"{number} 0 R" for number in page_numbers)
     objects = {
@@ -27,7 +27,7 @@ def make_pdf(pages: Sequence[Sequence[str]], *, title: str = "", created: str = 
         b" /DescendantFonts [4 0 R] /ToUnicode 5 0 R >>",
         4: b"<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Any /DW 600"
         b" /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> >>",
-        5: _stream(_to_unicode(used)),
+        5: _stream(_to_unicode(characters)),
     }
     for number, page in zip(page_numbers, pages, strict=True):
         objects[number] = (
@@ -43,8 +43,8 @@ def make_pdf(pages: Sequence[Sequence[str]], *, title: str = "", created: str = 
 
 def make_pdf_bomb(*, times: int) -> bytes:
     """A PDF of one page that shows a letter so many times: a thousand times smaller than what a reader makes of it."""
-    shown = zlib.compress(b"BT /F1 10 Tf 50 50 Td " + b"<0041> Tj " * times + b"ET", level=9)
-    stream = b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(shown), shown)
+    content_stream = zlib.compress(b"BT /F1 10 Tf 50 50 Td " + b"<0041> Tj " * times + b"ET", level=9)
+    stream = b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(content_stream), content_stream)
     plain = make_pdf([["A"]])
     return _replace(plain, _stream(_text_operators(["A"])), stream)
 
@@ -66,12 +66,12 @@ def _text_operators(lines: Sequence[str]) -> bytes:
     return b"\n".join([*operators, b"ET"])
 
 
-def _to_unicode(used: Sequence[int]) -> bytes:
-    pairs = "\n".join(f"<{code:04x}> <{code:04x}>" for code in used)
+def _to_unicode(characters: Sequence[int]) -> bytes:
+    pairs = "\n".join(f"<{code:04x}> <{code:04x}>" for code in characters)
     return (
         "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /Any def /CMapType 2 def\n"
         "1 begincodespacerange <0000> <ffff> endcodespacerange\n"
-        f"{len(used)} beginbfchar\n{pairs}\nendbfchar\nendcmap end end"
+        f"{len(characters)} beginbfchar\n{pairs}\nendbfchar\nendcmap end end"
     ).encode()
 
 
@@ -122,14 +122,14 @@ def docx_bytes(document: "docx.document.Document") -> bytes:
 
 def make_docx_bomb(*, paragraphs: int) -> bytes:
     """A Word file of so many empty paragraphs, 7 bytes each before they are packed."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(make_docx())) as plain, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as bomb:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(make_docx())) as plain, zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bomb:
         for entry in plain.infolist():
             body = plain.read(entry)
             if entry.filename == "word/document.xml":
                 body = body.replace(b"<w:body>", b"<w:body>" + b"<w:p/> " * paragraphs)
             bomb.writestr(entry.filename, body)
-    return packed.getvalue()
+    return archive.getvalue()
 
 
 def make_attributes_bomb(*, attributes: int) -> bytes:

@@ -18,16 +18,19 @@ def by_the_rule(teams: Mapping[str, Rounds], keys: Mapping[str, float] | None = 
     order = sorted(teams)  # each sort below keeps the order of what it finds equal
     order.sort(key=lambda team: max(teams[team], default=0), reverse=True)
     best = {team: max(_by_round(rounds).values()) for team, rounds in teams.items() if _by_round(rounds)}
-    scored = sorted(best)
-    scored.sort(key=lambda team: max(_by_round(teams[team])), reverse=True)
-    scored.sort(key=lambda team: best[team], reverse=True)
-    if compared := {team: key for team, key in (keys or {}).items() if team in best}:
-        scored.sort(key=lambda team: compared.get(team, 0.0), reverse=True)
-        level = max(best[team] for team in compared)
-        scored.sort(key=lambda team: level if team in compared else best[team], reverse=True)
-    placed = scored + [team for team in order if teams[team] and team not in best]
-    ranks = {team: rank for rank, team in enumerate(placed, start=1)}
-    return [Place(ranks.get(team), team, best.get(team)) for team in placed + sorted(set(teams) - set(placed))]
+    teams_by_score = sorted(best)
+    teams_by_score.sort(key=lambda team: max(_by_round(teams[team])), reverse=True)
+    teams_by_score.sort(key=lambda team: best[team], reverse=True)
+    if pairwise_keys := {team: key for team, key in (keys or {}).items() if team in best}:
+        teams_by_score.sort(key=lambda team: pairwise_keys.get(team, 0.0), reverse=True)
+        level = max(best[team] for team in pairwise_keys)
+        teams_by_score.sort(key=lambda team: level if team in pairwise_keys else best[team], reverse=True)
+    order_of_places = teams_by_score + [team for team in order if teams[team] and team not in best]
+    ranks = {team: rank for rank, team in enumerate(order_of_places, start=1)}
+    return [
+        Place(ranks.get(team), team, best.get(team))
+        for team in order_of_places + sorted(set(teams) - set(order_of_places))
+    ]
 
 
 def _by_round(rounds: Rounds) -> dict[int, float]:

@@ -13,8 +13,8 @@ FILLER = "Wind that passes a cable sheds vortices on alternating sides, and each
 
 
 def source(name: str, **fields: object) -> SearchResult:
-    shipped = {"title": f"Title {name}", "summary": f"Summary of {name}.", "source": "tavily"}
-    return SearchResult.model_validate({**shipped, "url": f"https://{name}.example/page", **fields})
+    defaults = {"title": f"Title {name}", "summary": f"Summary of {name}.", "source": "tavily"}
+    return SearchResult.model_validate({**defaults, "url": f"https://{name}.example/page", **fields})
 
 
 def passage(name: str) -> Passage:
@@ -26,12 +26,12 @@ def sentence(text: str, *passages: str) -> CitedSentence:
 
 
 def draft(**parts: list[CitedSentence]) -> Draft:
-    shipped = {
+    defaults = {
         "summary": [sentence(f"{FILLER}.", "a")],
         "findings": [sentence("The pitch follows the wind speed.", "a")],
         "analysis": [sentence(f"{FILLER}, said report {number}.", "a") for number in range(3)],
     }
-    fields = shipped | parts
+    fields = defaults | parts
     section = flat_section(fields.pop("analysis"))
     return Draft(**fields, sections=[section])
 
@@ -82,7 +82,7 @@ def finished_report(language: Language = "en") -> ResearchReport:
 
 
 def run_head(**fields: object) -> ReportHead:
-    shipped = ReportHead(
+    defaults = ReportHead(
         status="partial",
         winner="Scout",
         best_score=0.8734,
@@ -101,4 +101,4 @@ def run_head(**fields: object) -> ReportHead:
         notes=["Composed by extraction; no language model."],
         unverified=["The pitch follows the wind speed [1]."],
     )
-    return shipped.model_copy(update=fields)
+    return defaults.model_copy(update=fields)

@@ -125,8 +125,8 @@ def agent_server(
 def langgraph_dev(clone: Path, workspace: Path | None = None, **variables: str) -> Iterator[Server]:
     """Bare `langgraph dev --no-browser` in a clone, as users start it. Without a workspace, the clone is it."""
     workspace_variable = {} if workspace is None else {"CONTEND_WORKSPACE": str(workspace)}
-    settled = clone if workspace is None else clone / workspace
-    with _server(_DEV, ["dev", "--no-browser"], clone, settled, {**workspace_variable, **variables}) as server:
+    workspace_folder = clone if workspace is None else clone / workspace
+    with _server(_DEV, ["dev", "--no-browser"], clone, workspace_folder, {**workspace_variable, **variables}) as server:
         yield server
 
 

@@ -308,21 +308,25 @@ def _chat_request(body: dict[str, Any]) -> ChatRequest:
     messages = body["messages"]
     system = "\n".join(message["content"] for message in messages if message["role"] in {"system", "developer"})
     user = next(message["content"] for message in messages if message["role"] == "user")
-    described = body.get("response_format", {}).get("json_schema")
-    if described is None:
+    schema_format = body.get("response_format", {}).get("json_schema")
+    if schema_format is None:
         shape = _SHAPE_IN_PROMPT.search(system)
         schema = json.loads(shape[0]) if shape else {}
         return ChatRequest(schema.get("title", "text"), schema, system, user)
-    return ChatRequest(described["name"], described["schema"], system, user)
+    return ChatRequest(schema_format["name"], schema_format["schema"], system, user)
 
 
 def _completion(call: Call, reply: _Answer) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": reply.text, "refusal": reply.refusal}
     if reply.tool_call:
         message |= {"content": None, "tool_calls": [reply.tool_call]}
-    weighed = reply.likely is not None and call.body.get("logprobs")
-    spent, received = len(call.system + call.user) // 4 + 1, len(reply.text) // 4 + 1
-    usage = {"prompt_tokens": spent, "completion_tokens": received, "total_tokens": spent + received}
+    has_logprobs = reply.likely is not None and call.body.get("logprobs")
+    prompt_tokens, reply_tokens = len(call.system + call.user) // 4 + 1, len(reply.text) // 4 + 1
+    usage = {
+        "prompt_tokens": prompt_tokens,
+        "completion_tokens": reply_tokens,
+        "total_tokens": prompt_tokens + reply_tokens,
+    }
     return {
         "id": "chatcmpl-fake",
         "object": "chat.completion",
@@ -333,7 +337,7 @@ def _completion(call: Call, reply: _Answer) -> dict[str, Any]:
                 "index": 0,
                 "message": message,
                 "finish_reason": reply.finish_reason,
-                **({"logprobs": {"content": _with_logprobs(reply.text, reply.likely or {})}} if weighed else {}),
+                **({"logprobs": {"content": _with_logprobs(reply.text, reply.likely or {})}} if has_logprobs else {}),
             }
         ],
         **({"usage": usage} if reply.usage else {}),
@@ -417,11 +421,11 @@ def main() -> None:
     parser.add_argument("--log", type=Path)
     parser.add_argument("--latency-ms", type=float, default=0)
     parser.add_argument("--max-seconds", type=float, default=600)
-    chosen = parser.parse_args()
-    with Vendors(port=chosen.port, latency=chosen.latency_ms / 1000, log=chosen.log) as vendors:
+    arguments = parser.parse_args()
+    with Vendors(port=arguments.port, latency=arguments.latency_ms / 1000, log=arguments.log) as vendors:
         sys.stdout.write(f"READY {vendors.port}\n")
         sys.stdout.flush()
-        time.sleep(chosen.max_seconds)
+        time.sleep(arguments.max_seconds)
 
 
 if __name__ == "__main__":

@@ -253,11 +253,11 @@ def test_others_can_reach_a_server_only_if_that_is_allowed(terminal: Terminal) -
 
 @pytest.mark.usefixtures("_no_server")
 def test_a_server_takes_no_other_port_than_the_one_it_tells(terminal: Terminal) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
         refuses(terminal, terminal("serve", "--port", str(port)), f"--port {port}", "name another port")
-        exposed = terminal("serve", "--expose", "--host", "0.0.0.0", "--port", str(port))  # noqa: S104 - it is refused
-        refuses(terminal, exposed, "--expose: set CONTEND_SERVER_TOKEN")  # before anything listens
+        result = terminal("serve", "--expose", "--host", "0.0.0.0", "--port", str(port))  # noqa: S104 - it is refused
+        refuses(terminal, result, "--expose: set CONTEND_SERVER_TOKEN")  # before anything listens
 
 
 def test_hostile_words_cannot_steer_the_terminal_through_an_error(terminal: Terminal, documents: Path) -> None:

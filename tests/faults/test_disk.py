@@ -137,10 +137,10 @@ def test_a_full_device_behind_standard_output_is_named_with_the_way_to_go_on(wor
 
 
 def test_what_the_system_refuses_is_named_and_is_no_defect() -> None:
-    with pytest.raises(OSError, match="No such file") as failed:
+    with pytest.raises(OSError, match="No such file") as excinfo:
         (NO_FOLDERS / "contend").mkdir()
 
-    assert system_fault(failed.value) == "/proc/contend: No such file or directory: mend its rights or its path"
+    assert system_fault(excinfo.value) == "/proc/contend: No such file or directory: mend its rights or its path"
 
 
 def test_a_folder_whose_links_lead_in_a_circle_is_searched_all_the_same(terminal: Terminal, documents: Path) -> None:

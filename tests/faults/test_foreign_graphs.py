@@ -174,10 +174,10 @@ def test_graphs_that_hang_or_block_end_at_their_deadline_and_hinder_neither_the_
     with started_contest(apart) as one, started_contest(its_loop) as other:
         ends = [(*child.communicate(), child.returncode) for child in (one, other)]
 
-    for (contest, name, stopped), (out, err, code) in zip(cases, ends, strict=True):
+    for (contest, message, marks), (out, err, code) in zip(cases, ends, strict=True):
         assert code == 1
-        assert f"{name}: not done within {SECONDS} seconds" in out
-        assert [file.name for file in contest.workspace.with_name("marks").iterdir()] == stopped
+        assert f"{message}: not done within {SECONDS} seconds" in out
+        assert [file.name for file in contest.workspace.with_name("marks").iterdir()] == marks
         assert re.search(r"^Report  .*/results/report\.md$", out, re.MULTILINE)
         assert err == ""
 

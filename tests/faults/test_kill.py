@@ -265,12 +265,12 @@ def test_of_two_processes_that_resume_one_thread_one_goes_on_and_the_other_is_to
 
     with scene.resume() as one, scene.resume() as other:
         loser, winner = scene.first_to_end(one, other)
-        told = loser.end()
+        result = loser.end()
         scene.vendors.go_on()
         outcome = winner.end()
 
-    assert told["exit_code"] == 2
-    assert told["message"].startswith(f"error: thread {THREAD} is being worked on by process {winner.pid}")
+    assert result["exit_code"] == 2
+    assert result["message"].startswith(f"error: thread {THREAD} is being worked on by process {winner.pid}")
     assert outcome["exit_code"] == 0
     assert call_counts(scene.vendors.calls) == undisturbed.calls
     assert trace(scene.workspace, THREAD) == undisturbed.trace

@@ -70,5 +70,5 @@ def test_a_key_is_in_no_output_log_checkpoint_record_report_or_file(
     everything = "\n".join(
         [*(one.out + one.err for one in results), caplog.text, checkpoints, str(record_of(terminal.workspace))]
     ).encode() + b"\n".join(files)
-    for planted in (KEY, TAVILY_KEY, PASSWORD):
-        assert not everything.count(planted.encode()), planted
+    for secret in (KEY, TAVILY_KEY, PASSWORD):
+        assert not everything.count(secret.encode()), secret

@@ -117,19 +117,19 @@ def path(tmp_path: Path) -> Path:
 
 
 async def test_two_processes_write_at_once_while_a_third_reads(path: Path) -> None:
-    reader, seen = RecordStore(path, lock_seconds=240), [0]
+    reader, counts = RecordStore(path, lock_seconds=240), [0]
     with running(WRITER, path, "one", 400) as one, running(WRITER, path, "two", 400) as two:
         for writer in (one, two):
             assert writer.stdin is not None
             writer.stdin.write("go\n")
             writer.stdin.flush()
         while one.poll() is None or two.poll() is None:
-            seen.append(len(await reader.executions(limit=1000)))
+            counts.append(len(await reader.executions(limit=1000)))
             await asyncio.sleep(0.3)
 
     rows = await reader.executions(limit=1000)
     assert (one.returncode, two.returncode, len(rows)) == (0, 0, 800)
-    assert seen == sorted(seen)
+    assert counts == sorted(counts)
     first = {name: min(row.created_at for row in rows if row.thread_id == name) for name in ("one", "two")}
     last = {name: max(row.created_at for row in rows if row.thread_id == name) for name in ("one", "two")}
     assert max(first.values()) < min(last.values()), "they did not write at the same time"

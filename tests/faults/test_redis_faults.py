@@ -116,17 +116,17 @@ async def _failed_midway(contest: Contest, vendors: Vendors, fail: Callable[[], 
 
 async def _goes_on(contest: Contest, server: RedisServer, failure: CheckpointError, line: str) -> RunOutcome:
     services = contest.services()
-    stood = await services.record.latest_execution("struck")
+    row = await services.record.latest_execution("struck")
     await services.aclose()
     assert line in str(failure)
     assert "go on with `contend resume struck`" in str(failure)
-    assert stood is not None
-    assert stood.status == "interrupted"
+    assert row is not None
+    assert row.status == "interrupted"
     # Nobody could let go of the lease; that it runs out by itself is seen elsewhere.
     server.say("DEL", "contend:lease:struck")
     outcome = await contest.resume("struck")
     assert outcome.status == "completed", outcome.message
-    assert outcome.execution_id == stood.execution_id
+    assert outcome.execution_id == row.execution_id
     return outcome
 
 
@@ -211,7 +211,7 @@ async def test_a_run_whose_checkpoints_are_gone_is_told_as_lost_and_not_as_unkno
 
 
 async def test_a_cancellation_is_not_lost_where_it_comes_while_a_command_is_sent(tmp_path: Path) -> None:
-    lost = []
+    lost_numbers = []
     with RedisServer(tmp_path / "redis", password=PASSWORD) as server:
         settings = load_settings(redis_url=server.url)
         async with open_redis(settings) as client:
@@ -223,9 +223,9 @@ async def test_a_cancellation_is_not_lost_where_it_comes_while_a_command_is_sent
                 is_cancelled = sending.cancel()
                 await asyncio.wait([sending])
                 if is_cancelled and not sending.cancelled():
-                    lost.append(turns)
+                    lost_numbers.append(turns)
 
-    assert lost == []
+    assert lost_numbers == []
 
 
 def test_the_password_of_redis_is_in_no_output_of_the_command_line(

@@ -142,9 +142,9 @@ async def test_citations_to_check_are_the_published_sentences(contest: Contest, 
 
     to_check = (outcome.markdown or "").partition("Citations to check")[2]
     (claim,) = re.findall(r"^- (.*green cheese.*)$", to_check, re.MULTILINE)
-    published, _, reason = claim.partition("].")
-    assert f"1. {published}]. ⚠\n" in (outcome.markdown or "")
-    assert re.search(r"green cheese from Gouda\[\d$", published)
+    statement, _, reason = claim.partition("].")
+    assert f"1. {statement}]. ⚠\n" in (outcome.markdown or "")
+    assert re.search(r"green cheese from Gouda\[\d$", statement)
     assert "Nearest in the source: “" in reason
     files = [file.read_text("utf-8") for file in (contest.workspace / "results").rglob("report.*")]
     assert len(files) == len(outcome.files)
@@ -196,8 +196,8 @@ async def test_a_sentence_repeated_with_its_citation_adds_nothing_to_support(
         vendors.malform(with_findings(*findings), prompt="writer/write")
         await contest.run(THEME, max_rounds=1)
 
-    plain, padded = (metrics_of(event)["citation_support"].score or 0.0 for event in rounds_of(contest))
-    assert padded <= plain
+    plain, with_filler = (metrics_of(event)["citation_support"].score or 0.0 for event in rounds_of(contest))
+    assert with_filler <= plain
 
 
 async def test_a_sentence_counts_with_its_weakest_citation(contest: Contest, vendors: Vendors) -> None:
@@ -228,9 +228,9 @@ async def test_a_sentence_that_cites_nothing_and_that_no_passage_says_costs_supp
         vendors.malform(change, prompt="writer/write")
         await contest.run(THEME, max_rounds=1)
 
-    plain, limited, padded = (metrics_of(event)["citation_support"] for event in rounds_of(contest))
-    assert limited.score == plain.score
-    assert (padded.score or 0.0) < (plain.score or 0.0)
+    plain, with_limit, with_filler = (metrics_of(event)["citation_support"] for event in rounds_of(contest))
+    assert with_limit.score == plain.score
+    assert (with_filler.score or 0.0) < (plain.score or 0.0)
 
 
 @pytest.mark.parametrize("by_cell", [True, False])

@@ -369,15 +369,15 @@ async def test_state_holds_plain_json_only(finished: Finished) -> None:
     services = finished.contest.services()
     async with open_checkpointer(services.settings) as saver:
         graph = build_contest_graph(services).compile(checkpointer=saver)
-        walked = 0
+        count = 0
         async for checkpoint in saver.alist({"configurable": {"thread_id": "finished"}}):
             for name, value in checkpoint.checkpoint["channel_values"].items():
                 if not name.startswith(("branch:", "__")):
                     _assert_plain(value, name)
-                    walked += 1
+                    count += 1
         final = (await graph.aget_state({"configurable": {"thread_id": "finished"}})).values
     await services.aclose()
-    assert walked > 50
+    assert count > 50
     assert json.loads(json.dumps(final["summary"])) == final["summary"]
 
 
@@ -398,9 +398,9 @@ def _assert_plain(value: Any, path: str) -> None:  # noqa: ANN401 - any state
 async def test_prompts_events_record_and_report_show_one_ranking(finished: Finished) -> None:
     picked = next(event for event in finished.contest.events if isinstance(event, WinnerPicked))
     services = finished.contest.services()
-    recorded = await services.record.leaderboard(finished.outcome.execution_id)
+    entries = await services.record.leaderboard(finished.outcome.execution_id)
     await services.aclose()
-    assert [(entry.rank, entry.team_id, entry.best_score) for entry in recorded] == [
+    assert [(entry.rank, entry.team_id, entry.best_score) for entry in entries] == [
         (entry.rank, entry.team_id, entry.best_score) for entry in picked.leaderboard
     ]
 

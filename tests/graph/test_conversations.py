@@ -48,13 +48,13 @@ async def test_a_second_message_on_a_finished_thread_is_the_question(
 
 
 @pytest.mark.parametrize("build", [build_contest_graph, build_team_graph, build_research_graph])
-@pytest.mark.parametrize("asked", [{"theme": FIRST}, _message(FIRST)], ids=["theme", "message"])
+@pytest.mark.parametrize("run_input", [{"theme": FIRST}, _message(FIRST)], ids=["theme", "message"])
 async def test_a_run_ends_with_its_question_and_one_answer(
-    contest: Contest, services: Services, build: Callable[[Services], Any], asked: dict[str, Any]
+    contest: Contest, services: Services, build: Callable[[Services], Any], run_input: dict[str, Any]
 ) -> None:
     graph = build(services).compile(checkpointer=InMemorySaver())
 
-    await graph.ainvoke(asked, CONFIG, context=contest.options(min_rounds=2, max_rounds=2))
+    await graph.ainvoke(run_input, CONFIG, context=contest.options(min_rounds=2, max_rounds=2))
 
     question, answer = (await graph.aget_state(CONFIG)).values["messages"]
     assert (question.type, question.content, answer.type) == ("human", FIRST, "ai")

@@ -48,8 +48,8 @@ def calls_of(vendors: Vendors, *prompts: str) -> list[Call]:
 def criteria(*texts: str) -> str:
     """Eight criteria, those given first; each weighs 5, the others 1."""
     others = [f"It names detail number {number}" for number in range(1, 9 - len(texts))]
-    listed = [{"text": text, "weight": 5} for text in texts] + [{"text": text, "weight": 1} for text in others]
-    return json.dumps({"criteria": listed})
+    entries = [{"text": text, "weight": 5} for text in texts] + [{"text": text, "weight": 1} for text in others]
+    return json.dumps({"criteria": entries})
 
 
 async def feedback_of(contest: Contest, execution_id: str, team: str) -> list[str]:
@@ -111,8 +111,8 @@ async def test_teams_do_not_see_the_criteria_before_they_are_judged(contest: Con
 
     await contest.run(THEME, teams=["alpha"], min_rounds=2, max_rounds=2, learn=False)
 
-    seen = [call.prompt for call in vendors.calls if call.model == "alpha" and secret in call.user]
-    assert set(seen) == {"research/revise"}
+    prompts = [call.prompt for call in vendors.calls if call.model == "alpha" and secret in call.user]
+    assert set(prompts) == {"research/revise"}
     assert [secret in call.user for call in calls_of(vendors, "evaluator/verdicts")].count(True) == 2
 
 
@@ -160,8 +160,8 @@ def test_a_judge_is_told_how_long_a_report_is_and_how_long_it_is_to_be(brief: Fi
 async def test_coverage_is_the_weighted_share_of_the_criteria_and_the_unmet_are_the_feedback_whole(
     contest: Contest, vendors: Vendors
 ) -> None:
-    wanted = "It says how teapots are glazed and fired. " + "In every detail that a potter knows. " * 9
-    vendors.reply(criteria(wanted.strip(), "It says what resume does"), prompt="evaluator/criteria")
+    text = "It says how teapots are glazed and fired. " + "In every detail that a potter knows. " * 9
+    vendors.reply(criteria(text.strip(), "It says what resume does"), prompt="evaluator/criteria")
     fix = {"where": "section 2", "what": "Say how they are glazed. " * 20}
     verdicts = [{"number": 1, "evidence": "", "verdict": "unmet", "fix": fix}]
     verdicts += [{"number": 2, "evidence": "summary 1", "verdict": "partly", "fix": {**fix, "what": "Say more."}}]
@@ -178,7 +178,7 @@ async def test_coverage_is_the_weighted_share_of_the_criteria_and_the_unmet_are_
     assert coverage.score == pytest.approx((0.5 * 5 + 6) / 16)
     assert coverage.reason == "6 of 8 criteria met, 1 partly, 1 not"
     (feedback,) = await feedback_of(contest, outcome.execution_id, "alpha")
-    of_section = f"{fix['what']} (not met: {wanted.strip()}) Say more. (only partly met: It says what resume does)"
+    of_section = f"{fix['what']} (not met: {text.strip()}) Say more. (only partly met: It says what resume does)"
     assert feedback.startswith(f"- section 2: {of_section}\n")
 
 
@@ -269,9 +269,9 @@ async def test_what_criteria_cost_is_counted(with_wish: Finished) -> None:
     contest, vendors, outcome = with_wish
 
     services = contest.services()
-    recorded = await services.record.usage(outcome.execution_id)
+    usage = await services.record.usage(outcome.execution_id)
     await services.aclose()
-    assert outcome.usage.requests == recorded.requests == len(vendors.calls)
+    assert outcome.usage.requests == usage.requests == len(vendors.calls)
 
 
 async def test_no_criteria_are_set_where_judges_read_little(
@@ -361,8 +361,8 @@ def test_a_criterion_without_a_verdict_takes_no_part_and_none_at_all_leaves_cove
 
 
 async def test_a_doubtful_citation_is_asked_about_once_in_a_run(contest: Contest, vendors: Vendors) -> None:
-    twisted = {"text": "A killed process loses its workspace.", "sources": [1], "kind": "stated", "basis": ""}
-    vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"findings": [twisted]}), prompt="research/write")
+    sentence = {"text": "A killed process loses its workspace.", "sources": [1], "kind": "stated", "basis": ""}
+    vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"findings": [sentence]}), prompt="research/write")
     verdicts = [{"number": number, "reason": "So it stands there.", "verdict": "stated"} for number in range(1, 40)]
     vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"citations": verdicts}), prompt="evaluator/verdicts")
 
@@ -374,7 +374,7 @@ async def test_a_doubtful_citation_is_asked_about_once_in_a_run(contest: Contest
     assert "finding 1" in first
     assert "finding 1" not in second
     supports = [metrics_of(event)["citation_support"] for event in rounds_of(contest)]
-    assert all(twisted["text"] not in support.evidence for support in supports)
+    assert all(sentence["text"] not in support.evidence for support in supports)
 
 
 async def test_a_judge_that_fails_leaves_citations_to_code(contest: Contest, vendors: Vendors) -> None:
@@ -398,8 +398,8 @@ def write_notes_of_kilns(folder: Path) -> None:
 
 
 def searched_in_round_2(contest: Contest) -> list[str]:
-    searched = [event.query for event in contest.events if isinstance(event, SearchDone) and event.round_number == 2]
-    return [query.partition(" (")[0] for query in searched]
+    queries = [event.query for event in contest.events if isinstance(event, SearchDone) and event.round_number == 2]
+    return [query.partition(" (")[0] for query in queries]
 
 
 async def test_what_criteria_miss_is_searched_for_and_not_what_a_judge_has_read_in_the_teams_own_passages(
@@ -419,8 +419,8 @@ async def test_what_criteria_miss_is_searched_for_and_not_what_a_judge_has_read_
     await contest.run(THEME, teams=["alpha"], min_rounds=2, max_rounds=2, max_iterations=1, learn=False)
 
     assert searched_in_round_2(contest) == [OF_KILN["what"]]
-    (revised,) = [call.user for call in calls_of(vendors, "research/revise")]
-    assert "Kiln 17 was fired" in revised
+    (prompt,) = [call.user for call in calls_of(vendors, "research/revise")]
+    assert "Kiln 17 was fired" in prompt
 
 
 async def test_without_criteria_what_the_judge_of_coverage_misses_is_searched_for(

@@ -14,10 +14,10 @@ async def test_a_deleted_thread_leaves_no_checkpoint_row_text_or_report(contest:
     outcome = await contest.run(THEME, thread_id="gone", max_rounds=1)
     services = contest.services()
 
-    deleted = await delete("gone", services=services)
+    deletion = await delete("gone", services=services)
 
-    assert deleted.executions == 1
-    assert deleted.documents > 2
+    assert deletion.executions == 1
+    assert deletion.documents > 2
     assert await services.record.executions() == []
     assert await services.record.rounds(outcome.execution_id) == []
     assert not (workspace / "results" / "gone").exists()

@@ -86,8 +86,8 @@ async def test_a_merged_report_whose_reply_is_from_before_it_had_a_title_has_tha
 async def test_the_judges_word_on_its_citations_decides_what_a_merged_report_marks(
     contest: Contest, vendors: Vendors, verdict: str, *, marked: bool
 ) -> None:
-    twisted = "Merged: a killed process loses its workspace and begins again from nothing."
-    merging(vendors, twisted)
+    text = "Merged: a killed process loses its workspace and begins again from nothing."
+    merging(vendors, text)
     preferring(vendors, merged=True)
     answer = {"number": 1, "reason": "Read against its passage.", "verdict": verdict}
     vendors.malform(

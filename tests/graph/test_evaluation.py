@@ -134,9 +134,14 @@ FILLER = tuple(
 
 def draft(sentences: tuple[str, ...], *, added: tuple[str, ...] = ()) -> str:
     """A writer's reply of four cited sentences, and uncited ones that are added to its analysis."""
-    cited = [{"text": sentence, "sources": [1]} for sentence in sentences]
+    sentences_reply = [{"text": sentence, "sources": [1]} for sentence in sentences]
     more = [{"text": sentence, "sources": []} for sentence in added]
-    parts = {"summary": cited[:2], "findings": cited[2:], "analysis": [*cited[:2], *more][:14], "limits": []}
+    parts = {
+        "summary": sentences_reply[:2],
+        "findings": sentences_reply[2:],
+        "analysis": [*sentences_reply[:2], *more][:14],
+        "limits": [],
+    }
     return json.dumps({**parts, "bullets": []}, ensure_ascii=False)
 
 
@@ -153,8 +158,8 @@ async def test_orders_openers_and_padding_raise_no_metric_by_code(contest: Conte
     for added in (ORDERS, ("Thought process:", "Solution"), SAID * 3, FILLER):
         padded = metrics_of(await score_of(contest, vendors, draft(SAID, added=added), judge="gpt-5-mini"))
         assert set(CODE_METRIC_NAMES) <= padded.keys()
-        raised = [name for name in CODE_METRIC_NAMES if (padded[name].score or 0.0) > (plain[name].score or 0.0)]
-        assert raised == [], added
+        names = [name for name in CODE_METRIC_NAMES if (padded[name].score or 0.0) > (plain[name].score or 0.0)]
+        assert names == [], added
 
 
 async def feedback_of(contest: Contest) -> str:
@@ -224,10 +229,10 @@ async def test_a_judges_confidence_out_of_range_is_mended_once_and_then_the_judg
 
     outcome = await contest.run(THEME, max_rounds=2)
 
-    judged = [event for event in contest.events if isinstance(event, RoundJudged)]
+    events = [event for event in contest.events if isinstance(event, RoundJudged)]
     assert outcome.status == "completed"
-    assert "judge failed" in judged[0].reasoning
-    assert judged[0].exit_reason is None
+    assert "judge failed" in events[0].reasoning
+    assert events[0].exit_reason is None
     assert vendors.prompts().count("judge/judge") == 2
 
 

@@ -130,8 +130,8 @@ def test_an_agent_of_ones_own_enters_as_a_team(
         (workspace / block.splitlines()[0].removeprefix("# ")).write_text(block, "utf-8")
     (entry,) = [text for text in blocks(page, "toml") if "my_agent:agent" in text]
     (workspace / "config" / "teams" / "mine.toml").write_text(entry.replace("my_agent", agent), "utf-8")
-    entered = '[orchestrator]\n[[orchestrator.teams]]\nconfig = "config/teams/mine.toml"\n'
-    (workspace / "config" / "orchestrator.toml").write_text(entered, "utf-8")
+    teams = '[orchestrator]\n[[orchestrator.teams]]\nconfig = "config/teams/mine.toml"\n'
+    (workspace / "config" / "orchestrator.toml").write_text(teams, "utf-8")
     options = RunOptions(documents=[str(tmp_path / "reader" / "papers")], sources=["local"], max_rounds=1)
 
     outcome = asyncio.run(contend.run(QUESTION, options=options))

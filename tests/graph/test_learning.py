@@ -477,8 +477,8 @@ async def test_a_curator_does_it_all_and_answers_with_the_result(stub: Stub, pla
     assert [(skip.bullet_id, skip.reason) for skip in result.skipped] == [
         ("gone", "no bullet has this id: its vote does not count")
     ]
-    saved = {bullet.content: bullet.helpful for bullet in (await playbooks.load("default")).bullets}
-    assert saved == {_REWORDED: 1, _YEAR: 0}
+    votes = {bullet.content: bullet.helpful for bullet in (await playbooks.load("default")).bullets}
+    assert votes == {_REWORDED: 1, _YEAR: 0}
 
 
 async def test_a_curation_of_one_execution_twice_is_one(stub: Stub, playbooks: PlaybookStore) -> None:

@@ -123,14 +123,14 @@ async def test_contests_on_one_question_retire_a_planted_harmful_lesson_and_neve
         writers = [call for call in vendors.calls[before:] if call.prompt == "writer/write"]
         had.append(sum(_FROM_MEMORY in call.user for call in writers))
 
-    gone = (await services.playbooks.retired_bullets("bridges"))["harmful"]
+    bullet = (await services.playbooks.retired_bullets("bridges"))["harmful"]
     playbook = await services.playbooks.load("bridges")
     await services.aclose()
     assert had == [1, 1, 1, 0]
     # The history keeps it as it was before the third vote.
-    assert (gone.harmful, gone.helpful, playbook.bullets) == (2, 0, [])
-    assert gone.trial.difference is not None
-    assert gone.trial.difference < 0
+    assert (bullet.harmful, bullet.helpful, playbook.bullets) == (2, 0, [])
+    assert bullet.trial.difference is not None
+    assert bullet.trial.difference < 0
     assert scores == sorted(scores)
 
 

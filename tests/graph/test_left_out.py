@@ -165,10 +165,10 @@ async def test_a_dry_run_names_what_a_listing_tells(contest: Contest, documents:
     (documents / "tune.mp3").write_bytes(b"ID3")
     services = contest.services()
 
-    planned = await dry_run(THEME, options=contest.options(), services=services)
+    dry = await dry_run(THEME, options=contest.options(), services=services)
 
     await services.aclose()
-    (line,) = planned.opening.left_out
+    (line,) = dry.opening.left_out
     assert line.startswith("tune.mp3 (of no known kind")
 
 

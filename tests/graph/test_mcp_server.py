@@ -88,10 +88,10 @@ async def test_what_is_refused_is_an_error_that_names_the_field(
 
 
 async def test_the_server_has_no_other_mcp_endpoint(server: Server) -> None:
-    documented = server.client.http.get("/openapi.json")
+    response = server.client.http.get("/openapi.json")
 
-    assert isinstance(documented, dict)
-    assert not [path for path in documented["paths"] if path.startswith("/mcp")]
+    assert isinstance(response, dict)
+    assert not [path for path in response["paths"] if path.startswith("/mcp")]
 
 
 FERRIES = """# Ferries

@@ -106,11 +106,11 @@ async def test_record_events_report_and_winner_follow_one_ranking(won_by_beta: F
     contest, _, outcome = won_by_beta
 
     services = contest.services()
-    recorded = await services.record.leaderboard(outcome.execution_id)
+    stored = await services.record.leaderboard(outcome.execution_id)
     await services.aclose()
     markdown = await asyncio.to_thread(Path(outcome.files[0]).read_text, "utf-8")
     page = await asyncio.to_thread(Path(outcome.files[1]).read_text, "utf-8")
-    assert [(entry.team_id, entry.pairwise_key) for entry in recorded] == [("beta", 1.0), ("alpha", 0.0)]
+    assert [(entry.team_id, entry.pairwise_key) for entry in stored] == [("beta", 1.0), ("alpha", 0.0)]
     assert order_of(contest) == ["beta", "alpha"]
     assert markdown.rindex("Beta") < markdown.rindex("Alpha")
     assert "near tie" in markdown
@@ -215,10 +215,10 @@ async def test_what_comparisons_cost_is_counted(won_by_beta: Finished) -> None:
     contest, vendors, outcome = won_by_beta
 
     services = contest.services()
-    recorded = await services.record.usage(outcome.execution_id)
+    stored = await services.record.usage(outcome.execution_id)
     await services.aclose()
     assert outcome.usage.requests == len(vendors.calls)
-    assert recorded.requests == len(vendors.calls)
+    assert stored.requests == len(vendors.calls)
 
 
 def test_judges_of_a_pair_see_neither_names_nor_scores(won_by_beta: Finished) -> None:
@@ -260,13 +260,13 @@ async def test_judges_of_a_pair_see_the_passages_behind_what_only_one_report(
 
     await contest.run(THEME, max_rounds=1, max_iterations=1, learn=False, synthesis=False, instructions="Be brief.")
 
-    offered = {call.model: call.user for call in vendors.calls if call.prompt == "research/write"}
+    prompts_by_model = {call.model: call.user for call in vendors.calls if call.prompt == "research/write"}
     prompts = [call.user for call in vendors.calls if call.prompt == "pairwise/compare"]
     assert len(prompts) == 2
     for prompt in prompts:
         head, reports = prompt.split("# First report")
         for model, number in (("alpha", 2), ("beta", 3)):
-            passage_text = re.split(r"<P\d+-|</passages-", offered[model].split(f"\n<P{number}-")[1])[0]
+            passage_text = re.split(r"<P\d+-|</passages-", prompts_by_model[model].split(f"\n<P{number}-")[1])[0]
             assert passage_text.strip() in head
         assert len(set(re.findall(r"^finding 1: .+ words.* (\[P\d\])$", reports, re.MULTILINE))) == 2
         assert re.search(

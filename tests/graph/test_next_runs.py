@@ -92,8 +92,10 @@ async def test_a_rounds_research_begins_with_nothing_but_what_its_team_passes_on
     for question in (FIRST, SECOND):
         await graph.ainvoke({"messages": [HumanMessage(question)]}, CONFIG, context=options)
 
-    kept = [each async for each in saver.alist(CONFIG) if "|research:" in each.config["configurable"]["checkpoint_ns"]]
-    begun = [each.checkpoint["channel_values"].keys() for each in kept if each.metadata["step"] == 0]
+    snapshots = [
+        each async for each in saver.alist(CONFIG) if "|research:" in each.config["configurable"]["checkpoint_ns"]
+    ]
+    begun = [each.checkpoint["channel_values"].keys() for each in snapshots if each.metadata["step"] == 0]
 
     assert len(begun) == 4
     for keys in begun:

@@ -114,8 +114,8 @@ async def test_a_call_on_passages_that_failed_is_made_again_by_the_next_team(
     await contest.run(THEME, max_rounds=1)
 
     assert vendors.prompts().count("checks/injection") == 2
-    written = [WARNED in call.user for call in vendors.calls if call.prompt == "research/write"]
-    assert (written[0], written[-1]) == (False, True)
+    has_warning = [WARNED in call.user for call in vendors.calls if call.prompt == "research/write"]
+    assert (has_warning[0], has_warning[-1]) == (False, True)
 
 
 async def test_where_the_model_cannot_be_asked_code_decides_and_the_run_goes_on(

@@ -35,30 +35,30 @@ async def test_the_judge_is_asked_with_all_finished_rounds_and_the_number_of_the
 
     await contest.run(THEME, max_rounds=2, learn=False)
 
-    judged = calls_for(vendors, "judge/judge")
-    assert judged
-    for call in judged:
+    calls = calls_for(vendors, "judge/judge")
+    assert calls
+    for call in calls:
         assert re.match(rf"<question-(\w+)>{re.escape(THEME)}</question-\1> next 2 past 1\.\n", call.user)
 
 
 async def test_the_judge_knows_what_the_reader_asks_of_the_report(contest: Contest, vendors: Vendors) -> None:
     await contest.run(THEME, max_rounds=2, learn=False, instructions="Begin with the answer.")
 
-    judged = calls_for(vendors, "judge/judge")
-    assert judged
-    for call in judged:
+    calls = calls_for(vendors, "judge/judge")
+    assert calls
+    for call in calls:
         assert re.search(r"<instructions-(\w+)>Begin with the answer\.</instructions-\1>", call.user)
 
 
 async def test_the_judge_reads_the_reports_title_and_summary_whole(contest: Contest, vendors: Vendors) -> None:
     await contest.run(THEME, max_rounds=2, learn=False)
 
-    judged = calls_for(vendors, "judge/judge")
-    assert judged
-    assert all(f"{THEME}\n\n" in call.user.partition("Handed in:")[2] for call in judged)
-    assert not any("[…]" in call.user for call in judged)
-    assert all("coverage" in call.user.partition("Metrics:")[2] for call in judged)
-    assert not any("point_coverage" in call.user for call in judged)  # it weighs nothing
+    calls = calls_for(vendors, "judge/judge")
+    assert calls
+    assert all(f"{THEME}\n\n" in call.user.partition("Handed in:")[2] for call in calls)
+    assert not any("[…]" in call.user for call in calls)
+    assert all("coverage" in call.user.partition("Metrics:")[2] for call in calls)
+    assert not any("point_coverage" in call.user for call in calls)  # it weighs nothing
 
 
 @pytest.mark.parametrize("theme", [THEME, "強制終了した後、再開はどのように動きますか？"], ids=["en", "ja"])
@@ -143,11 +143,11 @@ async def test_from_the_second_round_the_writer_has_its_best_draft_in_full_and_w
     one, two = calls_for(vendors, "writer/write", model="alpha")
     blocks = re.findall(r"<passage-(\w+)>(.*?)</passage-\1>", two.user, re.DOTALL)
     passages = " ".join(" ".join(text for _, text in blocks).split())
-    carried = set(CITED.findall(first.submission))
+    sentences = set(CITED.findall(first.submission))
     assert "<draft-" not in one.user
     assert re.search(rf"<draft-(\w+)>\n{re.escape(first.submission.strip())}\n</draft-\1>", two.user)
-    assert len(carried) > 1
-    assert all(sentence in passages for sentence in carried)
+    assert len(sentences) > 1
+    assert all(sentence in passages for sentence in sentences)
 
 
 async def test_an_execution_is_known_by_its_tasks_random_id(contest: Contest) -> None:

@@ -151,10 +151,10 @@ async def test_of_two_clients_answering_at_once_one_wins_and_the_other_is_told(
         contest.resume("asked", answers=answers), contest.resume("asked", answers=answers), return_exceptions=True
     )
 
-    won = [result for result in results if isinstance(result, RunOutcome)]
-    told = [result for result in results if isinstance(result, ThreadBusy | InputError)]
-    assert len(won) == len(told) == 1
-    assert won[0].status == "completed"
+    outcomes = [result for result in results if isinstance(result, RunOutcome)]
+    errors = [result for result in results if isinstance(result, ThreadBusy | InputError)]
+    assert len(outcomes) == len(errors) == 1
+    assert outcomes[0].status == "completed"
     drafts = [call for call in vendors.calls if call.prompt == "writer/write"]
     assert len(drafts) == len(questions)
 
@@ -296,5 +296,5 @@ async def test_the_payload_serves_both_front_ends(contest: Contest, snapshot: An
         graph = build_contest_graph(services).compile(checkpointer=saver)
         state = await graph.aget_state({"configurable": {"thread_id": "asked"}})
     await services.aclose()
-    shown = {**state.interrupts[0].value, "execution_id": "…"}
-    assert shown == snapshot
+    payload = {**state.interrupts[0].value, "execution_id": "…"}
+    assert payload == snapshot

@@ -33,16 +33,16 @@ class Seen(NamedTuple):
 
 async def seen_by_teams(contest: Contest, thread_id: str) -> dict[tuple[str, int], Seen]:
     """From the checkpoints of the teams' graphs, by team and round."""
-    services, found = contest.services(), {}
+    services, rankings = contest.services(), {}
     async with open_checkpointer(services.settings) as saver:
         async for snapshot in saver.alist({"configurable": {"thread_id": thread_id}}):
             values: dict[str, Any] = snapshot.checkpoint["channel_values"]
             if "leaderboard_seen" in values:
                 entries = [LeaderboardEntry.model_validate(entry) for entry in values["leaderboard_seen"]]
                 key = values["team"]["team_id"], values["round_number"]
-                found[key] = Seen(places(entries), values["brief"])
+                rankings[key] = Seen(places(entries), values["brief"])
     await services.aclose()
-    return found
+    return rankings
 
 
 def places(entries: list[LeaderboardEntry]) -> list[Place]:
@@ -126,6 +126,6 @@ async def test_no_prompt_of_a_team_or_its_judges_holds_a_rivals_words(crowd: Con
             assert whose <= {call.model}
         elif call.prompt != "pairwise/compare":
             assert len(whose) <= 1
-    held = [call for call in vendors.calls if any(words_of(team) in call.user for team in teams)]
-    assert {call.model for call in held if call.prompt == "writer/write"} == set(teams)
-    assert {call.prompt for call in held} >= {"evaluator/metric", "judge/judge"}
+    calls = [call for call in vendors.calls if any(words_of(team) in call.user for team in teams)]
+    assert {call.model for call in calls if call.prompt == "writer/write"} == set(teams)
+    assert {call.prompt for call in calls} >= {"evaluator/metric", "judge/judge"}

@@ -108,12 +108,12 @@ async def test_a_team_on_its_own_is_on_record_while_it_waits_and_at_its_end_and_
         await graph.ainvoke({"theme": THEME}, CONFIG, context=options)
         waiting = await _row(services)
         await graph.ainvoke(Command(resume="approve"), CONFIG)
-    done = await _row(services)
-    (team,) = await services.record.team_statuses(done.execution_id)
+    row = await _row(services)
+    (team,) = await services.record.team_statuses(row.execution_id)
 
     assert (waiting.theme, waiting.status) == (THEME, "running")
-    assert (done.status, done.winner_team_id, done.message) == ("completed", "alpha", "team alpha delivered")
-    assert done.best_score is not None
+    assert (row.status, row.winner_team_id, row.message) == ("completed", "alpha", "team alpha delivered")
+    assert row.best_score is not None
     assert (team.status, team.current_round) == ("completed", 1)
 
     assert (await delete("alone", services=services)).executions == 1

@@ -89,7 +89,7 @@ async def test_a_run_killed_on_redis_goes_on_in_another_process_to_the_same_resu
 ) -> None:
     write_workspace(tmp_path / "other")
     whole = await Contest(tmp_path / "other", documents, vendors.base_url).run(THEME, min_rounds=2, max_rounds=2)
-    needed = len(vendors.calls)
+    calls_needed = len(vendors.calls)
     vendors.calls.clear()
     vendors.hang(prompt="supervisor/plan", after=2)
     paths = map(str, (Path(__file__).parents[1], contest.workspace, documents))
@@ -104,8 +104,8 @@ async def test_a_run_killed_on_redis_goes_on_in_another_process_to_the_same_resu
     outcome = await contest.resume("killed")
 
     assert result(outcome) == result(whole)
-    repeated = len(vendors.calls) - needed
-    assert 0 <= repeated <= 4
+    repeats = len(vendors.calls) - calls_needed
+    assert 0 <= repeats <= 4
 
 
 async def test_sixty_four_branches_at_once_need_no_more_connections_than_there_are(redis: RedisServer) -> None:
@@ -119,12 +119,12 @@ async def test_sixty_four_branches_at_once_need_no_more_connections_than_there_a
             await saver.aput_writes(saved, [("notes", branch)], "a task")
             return await saver.aget_tuple(config)
 
-        kept = await asyncio.gather(*map(save, range(64)))
+        snapshots = await asyncio.gather(*map(save, range(64)))
 
-    writes = [found.pending_writes for found in kept if found is not None]
+    writes = [found.pending_writes for found in snapshots if found is not None]
     assert writes == [[("a task", "notes", branch)] for branch in range(64)]
-    opened = int(redis.say("INFO", "stats").partition("total_connections_received:")[2].split()[0])
-    assert opened < 60
+    connections = int(redis.say("INFO", "stats").partition("total_connections_received:")[2].split()[0])
+    assert connections < 60
 
 
 async def test_what_could_lose_checkpoints_stands_in_the_runs_head(contest: Contest, redis: RedisServer) -> None:
@@ -255,13 +255,13 @@ async def test_a_lease_is_held_while_its_block_runs_and_let_go_after_it(redis: R
 
 async def test_questions_wait_in_redis_and_are_answered_by_another_process(contest: Contest, vendors: Vendors) -> None:
     waiting = await contest.run(THEME, thread_id="asked", max_rounds=1, learn=False, approve=["plan"])
-    asked = {question.team_id: question.id for question in waiting.questions}
+    questions = {question.team_id: question.id for question in waiting.questions}
     assert waiting.exit_code == 3
-    assert set(asked) == {"alpha", "beta"}
+    assert set(questions) == {"alpha", "beta"}
     reason = "look at the leases instead"
 
     outcome = await contest.resume(
-        "asked", answers={asked["alpha"]: "approve", asked["beta"]: {"type": "reject", "reason": reason}}
+        "asked", answers={questions["alpha"]: "approve", questions["beta"]: {"type": "reject", "reason": reason}}
     )
 
     assert outcome.status == "completed"

@@ -131,8 +131,8 @@ async def test_a_replay_knows_what_speaks_to_ai_systems_whichever_team_comes_fir
 
     again = await ReplayedContest(contest, file, workspace=elsewhere).run(THEME, min_rounds=2)
 
-    asked = [line for line in lines_of(file) if line["prompt"] == "checks/injection"]
-    assert [(line["team"], line["round"]) for line in asked] == [("", 0)]
+    lines = [line for line in lines_of(file) if line["prompt"] == "checks/injection"]
+    assert [(line["team"], line["round"]) for line in lines] == [("", 0)]
     assert "as a language model read it" in (first.markdown or "")
     assert "as a language model read it" in (again.markdown or "")
 
@@ -259,8 +259,8 @@ def test_the_terminal_says_of_a_replay_what_it_is(
     status = terminal("status", "t-1")
 
     assert (dry.code, result.code, status.code) == (0, 0, 0), result.err
-    for shown in (dry.out, result.out, status.out):
-        assert text in " ".join(shown.split())
+    for output in (dry.out, result.out, status.out):
+        assert text in " ".join(output.split())
     assert "nothing: no model is asked" in dry.out
 
 
@@ -283,10 +283,10 @@ async def citations_of(contest: Contest, outcome: RunOutcome) -> list[tuple[str,
     services = contest.services()
     rows = [row for team in ("alpha", "beta") for row in await services.record.rounds(outcome.execution_id, team)]
     drafts = [(await services.require_submission(row.role_records["submission"])).draft for row in rows]
-    found = [
+    sentences = [
         (each.text, [await services.documents.get(passage) for passage in each.passages])
         for draft in drafts
         for each in draft.sentences()
     ]
     await services.aclose()
-    return found
+    return sentences

@@ -99,12 +99,12 @@ async def test_feedback_goes_to_the_writer_and_new_queries_are_searched_first(
     async for update in graph.astream(
         {"theme": THEME}, context=contest.options(max_iterations=5), stream_mode="updates"
     ):
-        for node, said in update.items():
+        for node, update_of_node in update.items():
             taken.append(node)
-            searched += [hit["query"] for hit in said.get("found", [])] if node == "search" else []
+            searched += [hit["query"] for hit in update_of_node.get("found", [])] if node == "search" else []
 
-    begun = taken.index("review") + 1
-    assert taken[begun : begun + len(steps)] == steps
+    first = taken.index("review") + 1
+    assert taken[first : first + len(steps)] == steps
     assert set(queries) <= set(searched)
     drafts = [call.user for call in vendors.calls if call.prompt == "writer/write"]
     assert [FEEDBACK in draft for draft in drafts] == [False, True]
@@ -116,12 +116,12 @@ async def test_own_documents_are_searched_for_the_question_itself_too(
     plan = {"investigation_points": ["Costs"], "search_queries": ["price of basalt"], "plan_text": "Look for prices."}
     vendors.reply(json.dumps(plan), prompt="supervisor/plan")
     graph = build_research_graph(services).compile()
-    searched: list[str] = []
+    queries: list[str] = []
 
     async for update in graph.astream({"theme": THEME}, context=contest.options(), stream_mode="updates"):
-        searched += [hit["query"] for hit in update["search"]["found"]] if "search" in update else []
+        queries += [hit["query"] for hit in update["search"]["found"]] if "search" in update else []
 
-    assert THEME in searched
+    assert THEME in queries
 
 
 async def test_a_plan_names_a_query_once(contest: Contest, services: Services, vendors: Vendors) -> None:
@@ -144,10 +144,10 @@ async def test_a_research_begins_with_every_key_of_its_state(
     await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options(approve=["plan"]))
 
     snapshot = await graph.aget_state(CONFIG, subgraphs=True)
-    begun = (snapshot.tasks[0].state or snapshot).values
-    assert begun["task_plan"]["theme"] == THEME
-    assert begun["task_plan"]["source_priority"] == {"local": 1}
-    assert [message.content for message in begun["messages"]] == [THEME]
+    first = (snapshot.tasks[0].state or snapshot).values
+    assert first["task_plan"]["theme"] == THEME
+    assert first["task_plan"]["source_priority"] == {"local": 1}
+    assert [message.content for message in first["messages"]] == [THEME]
     expected = {
         "research_data": [],
         "current_draft": None,
@@ -158,7 +158,7 @@ async def test_a_research_begins_with_every_key_of_its_state(
         "human_input_required": True,
         "human_input": None,
     }
-    assert {name: begun[name] for name in expected} == expected
+    assert {name: first[name] for name in expected} == expected
 
 
 async def test_the_state_keeps_results_by_their_titles_and_the_report_says_what_their_texts_begin_with(
@@ -168,10 +168,10 @@ async def test_the_state_keeps_results_by_their_titles_and_the_report_says_what_
 
     state = await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options(max_iterations=1))
 
-    kept = [SearchResult.model_validate(each) for each in (await graph.aget_state(CONFIG)).values["research_data"]]
+    results = [SearchResult.model_validate(each) for each in (await graph.aget_state(CONFIG)).values["research_data"]]
     sources = ResearchReport.model_validate(state["report"]).sources
-    assert kept
-    assert [(each.url, each.summary) for each in kept] == [(each.url, each.title) for each in sources]
+    assert results
+    assert [(each.url, each.summary) for each in results] == [(each.url, each.title) for each in sources]
     texts = "\n".join(path.read_text("utf-8") for path in contest.documents.iterdir())
     assert all(each.summary != each.title and each.summary.split(". ")[0][:60] in texts for each in sources)
 

@@ -12,15 +12,15 @@ THEME = "How does resume work after a crash?"
 
 
 async def test_a_research_is_one_team_in_one_round_without_an_editor(contest: Contest, services: Services) -> None:
-    told: list[object] = []
+    events: list[object] = []
 
-    outcome = await contend.research(THEME, options=contest.options(), services=services, on_event=told.append)
+    outcome = await contend.research(THEME, options=contest.options(), services=services, on_event=events.append)
 
     assert outcome.status == "completed"
     assert outcome.report is not None
     assert outcome.summary is not None
     assert (outcome.summary.total_teams, [each.round_number for each in outcome.summary.team_results]) == (1, [1])
-    (start,) = [event for event in told if isinstance(event, RunStarted)]
+    (start,) = [event for event in events if isinstance(event, RunStarted)]
     assert (start.options["depth"], start.options["synthesis"]) == ("quick", False)
 
 

@@ -78,9 +78,9 @@ def test_a_part_of_the_contest_asks_for_its_plan_only_and_refuses_other_approval
 
 
 def test_a_contest_is_drawn_with_its_teams_and_their_research(server: Server) -> None:
-    drawn = server.client.assistants.get_graph(server.assistant("contend"), xray=2)
+    drawing = server.client.assistants.get_graph(server.assistant("contend"), xray=2)
 
-    nodes = {node["id"] for node in drawn["nodes"]}
+    nodes = {node["id"] for node in drawing["nodes"]}
     assert {"open_run", "team:brief", "team:judge", "team:research:search", "learn:curate", "finish_run"} <= nodes
 
 
@@ -132,8 +132,8 @@ def test_a_team_that_fails_is_named_in_the_answer(server: Server, endpoint: Vend
 def test_a_run_cancelled_midway_goes_on_with_the_options_it_began_with(server: Server, endpoint: Vendors) -> None:
     endpoint.hang(prompt="writer/write", after=1)
     thread = server.thread()
-    begun = {"min_rounds": 2, "max_rounds": 2, "dataset": "kept", "learn": False}
-    context = {**begun, "teams": ["alpha"]}
+    first_options = {"min_rounds": 2, "max_rounds": 2, "dataset": "kept", "learn": False}
+    context = {**first_options, "teams": ["alpha"]}
     run = server.client.runs.create(thread, "contend", input={"theme": THEME}, context=context)
     while not endpoint.hung:
         time.sleep(0.02)
@@ -145,14 +145,16 @@ def test_a_run_cancelled_midway_goes_on_with_the_options_it_began_with(server: S
 
     state = server.client.threads.get_state(thread)["values"]
     assert final["status"] == "completed"
-    assert {name: state["options"][name] for name in begun} == begun
+    assert {name: state["options"][name] for name in first_options} == first_options
     assert [team["team_id"] for team in final["summary"]["team_statuses"]] == ["alpha"]
     assert [each["round_number"] for each in state["outcomes"][0]["rounds"]] == [1, 2]
     assert not (server.workspace / "playbooks" / "kept.json").exists()
     after = endpoint.calls[len(before) :]
-    made, resumed = ([call.prompt for call in calls if call.prompt != "evaluator/metric"] for calls in (before, after))
-    assert made == ["supervisor/plan", "writer/write", "reviewer/review", "supervisor/plan"]
-    assert resumed == ["writer/write", "reviewer/review"]
+    calls_before, calls_after = (
+        [call.prompt for call in calls if call.prompt != "evaluator/metric"] for calls in (before, after)
+    )
+    assert calls_before == ["supervisor/plan", "writer/write", "reviewer/review", "supervisor/plan"]
+    assert calls_after == ["writer/write", "reviewer/review"]
 
 
 def test_runs_of_two_threads_go_at_the_same_time(server: Server, endpoint: Vendors) -> None:
@@ -252,7 +254,7 @@ def test_plans_of_two_teams_are_approved_and_edited_through_the_sdk(server: Serv
     open_questions = server.open_questions(thread)
     assert set(open_questions) == {"alpha", "beta"}
     points = ["Which calls are repeated after a kill?"]
-    edited = {"name": "approve_plan", "args": {"investigation_points": points}}
+    action = {"name": "approve_plan", "args": {"investigation_points": points}}
 
     state = server.run(
         "contend",
@@ -261,7 +263,7 @@ def test_plans_of_two_teams_are_approved_and_edited_through_the_sdk(server: Serv
         command={
             "resume": {
                 open_questions["alpha"]: {"decisions": [{"type": "approve"}]},
-                open_questions["beta"]: {"decisions": [{"type": "edit", "edited_action": edited}]},
+                open_questions["beta"]: {"decisions": [{"type": "edit", "edited_action": action}]},
             }
         },
     )
@@ -293,11 +295,11 @@ def test_plans_that_wait_together_are_asked_as_one_question_and_answered_once_in
     parts = [*server.client.runs.stream(thread, "contend", input={"theme": THEME}, context=TWO_PLANS)]
     asked = [part.data["__interrupt__"] for part in parts if "__interrupt__" in part.data]
 
-    state, known = server.client.threads.get_state(thread), server.client.threads.get(thread)
+    state, thread_info = server.client.threads.get_state(thread), server.client.threads.get(thread)
 
     ((question,),) = asked
     of_tasks = [each for task in state["tasks"] for each in task["interrupts"]]
-    of_thread = [each for task in known["interrupts"].values() for each in task]
+    of_thread = [each for task in thread_info["interrupts"].values() for each in task]
     for interrupts in (state["interrupts"], of_tasks, of_thread):
         assert [(each["id"], each["value"]) for each in interrupts] == [(question["id"], question["value"])]
     requests = question["value"]["action_requests"]
@@ -305,8 +307,8 @@ def test_plans_that_wait_together_are_asked_as_one_question_and_answered_once_in
     assert all(request["args"]["search_queries"] and "Plan of team" in request["description"] for request in requests)
     assert [config["action_name"] for config in question["value"]["review_configs"]] == ["approve_plan"]
 
-    edited = {"name": "approve_plan", "args": {"investigation_points": ["Which calls are repeated after a kill?"]}}
-    each = {"alpha": {"type": "approve"}, "beta": {"type": "edit", "edited_action": edited}}
+    action = {"name": "approve_plan", "args": {"investigation_points": ["Which calls are repeated after a kill?"]}}
+    each = {"alpha": {"type": "approve"}, "beta": {"type": "edit", "edited_action": action}}
     answer = {"decisions": [each[request["team_id"]] for request in requests]}
     resume = {question["id"]: answer} if by_id else answer
     assert server.run("contend", None, thread_id=thread, command={"resume": resume})["status"] == "completed"

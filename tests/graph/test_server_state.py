@@ -48,9 +48,9 @@ def finished(_bare: Server, endpoint: Vendors) -> tuple[str, dict[str, Any]]:
 def test_what_a_parent_graph_passes_in_is_refused_from_outside(
     server: Server, graph: str, hidden: dict[str, Any]
 ) -> None:
-    known = sorted(set(hidden) - {"thread_id"})
+    keys = sorted(set(hidden) - {"thread_id"})
 
-    with pytest.raises(Exception, match=f"InputError: input: {', '.join(known)} may not be given: give "):
+    with pytest.raises(Exception, match=f"InputError: input: {', '.join(keys)} may not be given: give "):
         server.run(graph, {"theme": THEME, **hidden}, thread_id=server.thread())
 
 

@@ -143,10 +143,10 @@ def test_a_copied_thread_goes_on_by_itself(server: Server) -> None:
     server.run("contend", {"theme": THEME}, thread_id=thread, context=OPTIONS)
     before = server.client.threads.get_state(thread)
 
-    copied = server.client.http.post(f"/threads/{thread}/copy", json=None)["thread_id"]
+    other = server.client.http.post(f"/threads/{thread}/copy", json=None)["thread_id"]
 
-    assert server.client.threads.get_state(copied)["values"] == before["values"]
-    state = server.run("contend", {"theme": OTHER}, thread_id=copied, context=OPTIONS)
+    assert server.client.threads.get_state(other)["values"] == before["values"]
+    state = server.run("contend", {"theme": OTHER}, thread_id=other, context=OPTIONS)
     assert state["report"]["theme"] == OTHER
     assert server.client.threads.get_state(thread)["values"] == before["values"]
 
@@ -154,13 +154,13 @@ def test_a_copied_thread_goes_on_by_itself(server: Server) -> None:
 def test_an_open_run_goes_on_in_the_original_and_not_in_a_copy_of_its_thread(server: Server) -> None:
     thread = server.thread()
     server.run("contend", {"theme": THEME}, thread_id=thread, context={**OPTIONS, "approve": ["plan"]})
-    copied = server.client.http.post(f"/threads/{thread}/copy", json=None)["thread_id"]
+    other = server.client.http.post(f"/threads/{thread}/copy", json=None)["thread_id"]
 
-    with pytest.raises(Exception, match=f"InputError: thread '{copied}' is a copy of thread '{thread}'"):
-        server.run("contend", None, thread_id=copied, command={"resume": APPROVED})
+    with pytest.raises(Exception, match=f"InputError: thread '{other}' is a copy of thread '{thread}'"):
+        server.run("contend", None, thread_id=other, command={"resume": APPROVED})
 
     assert server.run("contend", None, thread_id=thread, command={"resume": APPROVED})["status"] == "completed"
-    state = server.run("contend", {"theme": OTHER}, thread_id=copied, context=OPTIONS)
+    state = server.run("contend", {"theme": OTHER}, thread_id=other, context=OPTIONS)
     assert state["report"]["theme"] == OTHER
 
 

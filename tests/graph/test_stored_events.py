@@ -33,16 +33,16 @@ async def test_what_a_team_searched_planned_and_wrote_can_be_followed(contest: C
 
     searches = [event for event in contest.events if isinstance(event, SearchDone)]
     steps = {event.step: event for event in contest.events if isinstance(event, StepDone)}
-    (submitted,) = [event for event in contest.events if isinstance(event, RoundSubmitted)]
+    (submission,) = [event for event in contest.events if isinstance(event, RoundSubmitted)]
     assert {(each.team_id, each.round_number, each.source) for each in searches} == {("alpha", 1, "local")}
     assert {hit.title for hit in searches[0].hits} & {"How resume works", "What a team is"}
     assert steps["plan"].plan is not None
     assert steps["plan"].iteration == 1
     assert (await services.documents.get(steps["write"].document)).startswith(f"# {THEME}")
-    assert (await services.require_submission(submitted.document)).content.startswith(f"# {THEME}")
-    spent = [event.spent.requests for event in contest.events if event.spent]
-    assert spent == sorted(spent)
-    assert spent[-1] > spent[0]
+    assert (await services.require_submission(submission.document)).content.startswith(f"# {THEME}")
+    requests = [event.spent.requests for event in contest.events if event.spent]
+    assert requests == sorted(requests)
+    assert requests[-1] > requests[0]
 
 
 async def test_questions_answers_and_what_follows_are_told_in_turn(contest: Contest) -> None:
@@ -52,11 +52,14 @@ async def test_questions_answers_and_what_follows_are_told_in_turn(contest: Cont
     await contest.resume(outcome.thread_id, "approve")
 
     events = await _stored_events(contest, outcome.thread_id)
-    (told,) = [event for event in events if isinstance(event, QuestionAsked)]
-    (resumed,) = [event for event in events if isinstance(event, RunResumed)]
-    assert (told.question_id, told.args["search_queries"]) == (question.id, question.args["search_queries"])
-    assert resumed.answers[question.id] == {"type": "approve", "args": {}, "reason": ""}
-    assert events.index(told) < events.index(resumed) < len(events) - 1
+    (question_event,) = [event for event in events if isinstance(event, QuestionAsked)]
+    (resume_event,) = [event for event in events if isinstance(event, RunResumed)]
+    assert (question_event.question_id, question_event.args["search_queries"]) == (
+        question.id,
+        question.args["search_queries"],
+    )
+    assert resume_event.answers[question.id] == {"type": "approve", "args": {}, "reason": ""}
+    assert events.index(question_event) < events.index(resume_event) < len(events) - 1
     assert events[-1].type == "run_done"
 
 

@@ -64,8 +64,8 @@ async def opening(
     addresses = dict.fromkeys(["OPENAI_BASE_URL", "arxiv_base_url", "tavily_base_url"], vendors.base_url)
     services = Services(load_settings(workspace=workspace, TAVILY_API_KEY=tavily, **addresses))
     own = {"documents": [str(documents)]} if documents else {}
-    opened = await check_run(services, THEME, [], RunOptions.model_validate({**own, **options}))
-    return [team.team_id for team in opened.teams], opened.options
+    checked = await check_run(services, THEME, [], RunOptions.model_validate({**own, **options}))
+    return [team.team_id for team in checked.teams], checked.options
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ async def test_the_teams_that_fit_what_is_on_enter_as_many_as_the_depth_says(
 async def test_teams_that_are_named_all_enter_whatever_the_depth(
     workspace: Path, documents: Path, vendors: Vendors
 ) -> None:
-    entered, options = await opening(workspace, documents, vendors, depth="quick", teams=["skeptic", "archivist"])
+    teams, options = await opening(workspace, documents, vendors, depth="quick", teams=["skeptic", "archivist"])
 
-    assert entered == ["skeptic", "archivist"]
+    assert teams == ["skeptic", "archivist"]
     assert options.max_rounds == 1
 
 
@@ -112,9 +112,9 @@ async def test_teams_that_the_environment_names_all_enter_too(
     monkeypatch.setenv("CONTEND_TEAMS", "skeptic,archivist")
     monkeypatch.setenv("CONTEND_DEPTH", "quick")
 
-    entered, options = await opening(workspace, documents, vendors)
+    teams, options = await opening(workspace, documents, vendors)
 
-    assert (entered, options.depth) == (["skeptic", "archivist"], "quick")
+    assert (teams, options.depth) == (["skeptic", "archivist"], "quick")
 
 
 async def test_a_quick_run_plays_one_team_for_one_round(workspace: Path, documents: Path, vendors: Vendors) -> None:
@@ -123,7 +123,7 @@ async def test_a_quick_run_plays_one_team_for_one_round(workspace: Path, documen
     outcome = await contest.run(THEME, depth="quick", learn=False)
 
     assert outcome.status == "completed"
-    assert [(scored.team_id, scored.round_number) for scored in rounds_of(contest)] == [("archivist", 1)]
+    assert [(row.team_id, row.round_number) for row in rounds_of(contest)] == [("archivist", 1)]
 
 
 @pytest.mark.parametrize("reads", [None, LARGE_CONTEXT], ids=["reads little", "reads much"])
@@ -137,12 +137,12 @@ async def test_a_runs_calls_lie_in_the_range_of_its_dry_run_and_its_tokens_withi
     services = contest.services()
 
     values = {"depth": depth, "length": "brief"}  # the fake's reports are short
-    planned = await contend.dry_run(THEME, options=contest.options(**values), services=services)
+    dry = await contend.dry_run(THEME, options=contest.options(**values), services=services)
     await services.aclose()
     before = len(vendors.calls)
     outcome = await contest.run(THEME, **values)
 
-    (least_calls, most_calls), (least, most) = planned.estimate.calls, planned.estimate.tokens
+    (least_calls, most_calls), (least, most) = dry.estimate.calls, dry.estimate.tokens
     assert before == 0
     assert least_calls <= outcome.usage.requests <= most_calls
     assert least / 2 <= outcome.usage.input_tokens + outcome.usage.output_tokens <= most * 2
@@ -155,10 +155,10 @@ async def test_deeper_and_longer_runs_are_estimated_to_cost_more(
     services = contest.services()
 
     wishes = [{"depth": "quick", "length": "brief"}, {"depth": "quick"}, {"depth": "standard"}, {"depth": "deep"}]
-    planned = [await contend.dry_run(THEME, options=contest.options(**values), services=services) for values in wishes]
+    dry = [await contend.dry_run(THEME, options=contest.options(**values), services=services) for values in wishes]
     await services.aclose()
 
-    tokens = [plan.estimate.tokens[1] for plan in planned]
+    tokens = [plan.estimate.tokens[1] for plan in dry]
     assert tokens == sorted(set(tokens))
 
 
@@ -175,8 +175,8 @@ async def test_documents_that_a_report_may_rest_on_are_estimated_to_be_read_by_m
             (folder / f"{number}.md").write_text(f"# Day {number}\n\n{page}", "utf-8")
         contest = Contest(workspace, folder, vendors.base_url)
         services = contest.services()
-        planned = await contend.dry_run(THEME, options=contest.options(depth="quick"), services=services)
+        dry = await contend.dry_run(THEME, options=contest.options(depth="quick"), services=services)
         await services.aclose()
-        tokens.append(planned.estimate.tokens[1])
+        tokens.append(dry.estimate.tokens[1])
 
     assert tokens[1] - tokens[0] > 1.5 * 22 * estimate_tokens(page)

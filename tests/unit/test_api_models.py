@@ -31,9 +31,9 @@ def test_every_example_is_valid_and_loads_again_unchanged(kind: type[Record]) ->
     extra = kind.model_config["json_schema_extra"]
     assert isinstance(extra, dict)
 
-    made = kind.model_validate(extra["example"])
+    record = kind.model_validate(extra["example"])
 
-    assert kind.model_validate_json(made.model_dump_json()) == made
+    assert kind.model_validate_json(record.model_dump_json()) == record
 
 
 @pytest.mark.parametrize(

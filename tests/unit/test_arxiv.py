@@ -130,8 +130,10 @@ async def test_a_recorded_refusal_names_the_query_and_arxivs_reason(arxiv: Repla
 
 
 async def test_a_refusal_that_comes_with_status_200_is_a_refusal_too(arxiv: Replay) -> None:
-    refused = "<entry><id>http://arxiv.org/api/errors#x</id><title>Error</title><summary>bad field</summary></entry>"
-    arxiv.answer = lambda _: Answer(feed(refused))
+    entry_of_error = (
+        "<entry><id>http://arxiv.org/api/errors#x</id><title>Error</title><summary>bad field</summary></entry>"
+    )
+    arxiv.answer = lambda _: Answer(feed(entry_of_error))
 
     assert str(await failure(source(arxiv))).endswith("'humming bridges': bad field")
 
@@ -220,9 +222,9 @@ async def test_an_entry_without_a_date_stays_and_costs_no_second_page(arxiv: Rep
 
 async def test_one_bad_date_in_a_recorded_page_leaves_all_its_entries(arxiv: Replay) -> None:
     page = max(arxiv_recordings(), key=lambda recording: len(recording.body))
-    spoilt = re.sub(rb"(<published>)[^<]*", rb"\1soon", page.body, count=1)
+    body = re.sub(rb"(<published>)[^<]*", rb"\1soon", page.body, count=1)
 
-    results = await replay(arxiv, page._replace(body=spoilt))
+    results = await replay(arxiv, page._replace(body=body))
 
     assert [result.published_date is None for result in results] == [True] + [False] * 99
 
@@ -432,9 +434,9 @@ async def test_one_who_gives_up_leaves_the_shared_call_to_the_others(arxiv: Repl
 async def test_a_search_that_nobody_waits_for_gives_up_its_place(arxiv: Replay) -> None:
     arxiv.answer = first(Answer(status=503, headers={"Retry-After": "4"}), Answer(ONE_PAPER))
     arxiv_source = source(arxiv)
-    abandoned = asyncio.create_task(arxiv_source.search("humming bridges", limit=5))
+    task = asyncio.create_task(arxiv_source.search("humming bridges", limit=5))
     await was_asked(arxiv)
-    abandoned.cancel()
+    task.cancel()
 
     await arxiv_source.search("another bridge", limit=5)
 
@@ -466,8 +468,8 @@ async def test_an_endless_feed_is_left_when_it_is_too_large(arxiv: Replay) -> No
 
 
 async def test_a_redirect_is_followed(arxiv: Replay) -> None:
-    moved = Answer(status=301, headers={"Location": f"{arxiv.url}/api/query?search_query=moved"})
-    arxiv.answer = first(moved, Answer(ONE_PAPER))
+    redirect = Answer(status=301, headers={"Location": f"{arxiv.url}/api/query?search_query=moved"})
+    arxiv.answer = first(redirect, Answer(ONE_PAPER))
 
     assert len(await source(arxiv).search("humming bridges", limit=5)) == 1
 

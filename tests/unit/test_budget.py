@@ -141,9 +141,9 @@ def test_teams_at_once_never_overshoot(limit: int, steps: list[tuple[int, int, f
             open_calls.append((ledger.reserve(input_tokens=taken, output_tokens=given_back), taken + given_back))
         except BudgetExhausted:
             if open_calls:
-                held, most = open_calls.pop(0)
-                ledger.settle(held, usage(tokens=int(most * share)))
-    for held, most in open_calls:
-        ledger.settle(held, usage(tokens=most))
+                reservation, most = open_calls.pop(0)
+                ledger.settle(reservation, usage(tokens=int(most * share)))
+    for reservation, most in open_calls:
+        ledger.settle(reservation, usage(tokens=most))
 
     assert ledger.usage.input_tokens <= limit

@@ -273,8 +273,8 @@ async def test_a_draft_rests_on_the_passages_that_were_offered(vendors: Vendors,
     async with calling(vendors, prompts) as caller:
         draft = await caller.model().ask(WritePrompt(theme=THEME, passages=passages), draft_reply(2, 0), scope=SCOPE)
 
-    cited = {number: sentence.text for sentence in draft.value.findings for number in sentence.sources}
-    assert cited == {passage.number: passage.text for passage in passages}
+    sentences = {number: sentence.text for sentence in draft.value.findings for number in sentence.sources}
+    assert sentences == {passage.number: passage.text for passage in passages}
 
 
 @pytest.mark.parametrize(
@@ -487,8 +487,8 @@ async def test_a_server_that_keeps_failing_is_named(vendors: Vendors, prompts: P
 
 
 async def test_an_endpoint_that_is_not_there_is_named(vendors: Vendors, prompts: PromptLibrary) -> None:
-    with Vendors() as gone:
-        address = gone.base_url
+    with Vendors() as server:
+        address = server.base_url
     caller = Caller(address, prompts, max_retries=0)
     error = await failure(caller)
     await caller.endpoint.aclose()
@@ -568,9 +568,9 @@ async def test_no_error_repeats_a_key(vendors: Vendors, prompts: PromptLibrary, 
     async with calling(vendors, prompts, max_retries=0) as caller:
         error = await failure(caller)
 
-    printed = "".join(traceback.format_exception(error)) + repr(error)
-    assert KEY not in printed
-    assert "1234567890" not in printed
+    text = "".join(traceback.format_exception(error)) + repr(error)
+    assert KEY not in text
+    assert "1234567890" not in text
 
 
 @pytest.mark.parametrize("status", [400, 422])
@@ -771,10 +771,10 @@ def test_a_reply_of_blocks_has_a_shape_that_strict_endpoints_take(reply: type[Re
 
 
 def test_a_reply_shape_goes_out_with_what_binds_it_and_without_what_describes_it() -> None:
-    described = schema_text(ResearchPlanReply)
-    shape = json.loads(described)
+    text = schema_text(ResearchPlanReply)
+    shape = json.loads(text)
 
     assert "title" in shape["properties"]
     assert shape["properties"]["title"] == {"maxLength": 120, "minLength": 2, "type": "string"}
-    assert '"description"' not in described
+    assert '"description"' not in text
     assert shape["additionalProperties"] is False

@@ -30,9 +30,9 @@ def test_a_message_comes_back_as_it_was_kept() -> None:
 
 
 def test_a_long_text_takes_a_fraction_of_its_length() -> None:
-    _, stored = PackedSerializer().dumps_typed(PROSE)
+    _, data = PackedSerializer().dumps_typed(PROSE)
 
-    assert len(stored) < len(PROSE) / 4
+    assert len(data) < len(PROSE) / 4
 
 
 def test_what_was_kept_unpacked_can_be_read() -> None:

@@ -334,15 +334,15 @@ def test_each_rule_says_where_its_threshold_comes_from() -> None:
 
 @pytest.mark.parametrize("chosen_on", [True, False])
 def test_changed_sentences_are_hardly_ever_shown_as_supported_and_true_ones_are_found(*, chosen_on: bool) -> None:
-    changed, true = Counter[str](), Counter[str]()
+    counts_of_changed, true = Counter[str](), Counter[str]()
     for language in ("en", "ja"):
         for kind, counts in citations.levels(language, chosen_on=chosen_on).items():
-            (true if kind in citations.TRUE else changed).update(counts)
+            (true if kind in citations.TRUE else counts_of_changed).update(counts)
 
-    assert (changed.total(), true.total()) == (100, 100)
-    assert changed["supported"] <= 5
+    assert (counts_of_changed.total(), true.total()) == (100, 100)
+    assert counts_of_changed["supported"] <= 5
     assert true["supported"] + true["near"] >= 90
-    assert true["supported"] >= 0.85 * (true["supported"] + changed["supported"])
+    assert true["supported"] >= 0.85 * (true["supported"] + counts_of_changed["supported"])
 
 
 @pytest.fixture(scope="module")

@@ -118,14 +118,14 @@ def test_the_first_help_does_without_pydantic_and_an_event_loop() -> None:
 def test_a_run_tells_its_events_and_ends_with_winner_summary_files_and_what_to_do_next(
     finished_run: FinishedRun,
 ) -> None:
-    workspace, said = finished_run
+    workspace, result = finished_run
 
-    assert (said.code, said.err) == (0, "")
-    assert "archivist   round 1: planned" in said.out
-    assert re.search(r"^Completed: \w+ wins with \d+\.\d/100$", said.out, re.MULTILINE)
+    assert (result.code, result.err) == (0, "")
+    assert "archivist   round 1: planned" in result.out
+    assert re.search(r"^Completed: \w+ wins with \d+\.\d/100$", result.out, re.MULTILINE)
     there = f"--workspace {workspace}"
-    assert f"Next  contend report first {there}\n      contend leaderboard first {there}\n" in said.out
-    assert f"\n      contend playbook show default {there}\n" in said.out
+    assert f"Next  contend report first {there}\n      contend leaderboard first {there}\n" in result.out
+    assert f"\n      contend playbook show default {there}\n" in result.out
 
 
 def test_json_lines_are_the_events_and_then_the_outcome(terminal: Terminal, documents: Path) -> None:
@@ -381,11 +381,11 @@ def test_teams_are_rated_over_the_runs_of_a_dataset_and_few_runs_are_called_few(
 
 
 def test_standings_of_a_dataset_without_runs_name_those_that_have_some(copied_terminal: Terminal) -> None:
-    refused = copied_terminal("standings", "nothing")
+    result = copied_terminal("standings", "nothing")
 
-    assert refused.code == 2
-    assert "dataset 'nothing': no run of it in" in refused.err
-    assert "there are default" in refused.err
+    assert result.code == 2
+    assert "dataset 'nothing': no run of it in" in result.err
+    assert "there are default" in result.err
 
 
 def test_a_report_comes_in_each_format(copied_terminal: Terminal) -> None:
@@ -568,12 +568,12 @@ def test_only_loopback_addresses_keep_others_out(host: str, alone: bool) -> None
 
 
 def test_the_work_of_each_command_takes_what_the_command_is_given() -> None:
-    faults, checked = [], []
+    faults, names = [], []
     declarations = ast.parse(Path(commands.__file__).read_text("utf-8")).body
     for declaration in declarations:
         match declaration:
             case ast.FunctionDef(decorator_list=[ast.Call(args=[_, ast.Constant(value=str(work))])], args=given):
-                checked.append(declaration)
+                names.append(declaration)
                 module, name = work.split(":")
                 takes = signature(getattr(import_module(f"contend.cli.{module}"), name))
                 try:
@@ -582,5 +582,5 @@ def test_the_work_of_each_command_takes_what_the_command_is_given() -> None:
                     faults.append(f"{work}: {error}")
 
     assert faults == []
-    assert checked == [each for each in declarations if isinstance(each, ast.FunctionDef)]
-    assert checked
+    assert names == [each for each in declarations if isinstance(each, ast.FunctionDef)]
+    assert names

@@ -99,11 +99,11 @@ def test_refusals_are_japanese_with_field_value_and_remedy(terminal: Terminal, d
 def test_json_is_the_same_in_every_language(terminal: Terminal, documents: Path) -> None:
     lines = _run(terminal, JAPANESE_QUESTION, documents, "--json").splitlines()
     checks = json.loads(terminal("doctor", "--json").out)["checks"]
-    refused = terminal("status", "nothing", "--json")
+    result = terminal("status", "nothing", "--json")
 
     assert json.loads(lines[-1])["message"] == "all teams delivered"
     assert not any(re.search("[ぁ-んァ-ヶ]", check["said"] + check["remedy"]) for check in checks)
-    assert refused.err.startswith("error: thread 'nothing' has no run")
+    assert result.err.startswith("error: thread 'nothing' has no run")
 
 
 def test_the_locale_is_read_as_other_programs_read_it(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,13 +97,13 @@ def test_questions_are_answered_by_team_one_approved_one_edited_one_rejected(
     terminal: Terminal, asked_three: WaitingRun, tmp_path: Path
 ) -> None:
     _go_on_from(terminal, asked_three)
-    edited = tmp_path / "plan.toml"
-    edited.write_text('search_queries = ["checkpoint after every step"]\n', "utf-8")
+    file = tmp_path / "plan.toml"
+    file.write_text('search_queries = ["checkpoint after every step"]\n', "utf-8")
 
     result = terminal(
         "resume", "asked", "--json",
         "--answer", "archivist=approve",
-        "--answer", f"skeptic=edit:{edited}",
+        "--answer", f"skeptic=edit:{file}",
         "--answer", "scholar=reject:look for the cap on teams",
     )  # fmt: skip
 

@@ -64,11 +64,11 @@ def test_a_folder_with_another_runs_report_is_refused_before_anything_is_spent(
     calls = len(vendors.calls)
 
     result = _run(terminal, documents, "--out", tmp_path / "mine")
-    resumed = terminal("resume", "first", "--out", tmp_path / "mine")
+    again = terminal("resume", "first", "--out", tmp_path / "mine")
 
     assert (result.code, len(vendors.calls)) == (2, calls)
     assert "report.md of another run is there: name another folder" in result.err
-    assert resumed.code == 0
+    assert again.code == 0
     assert (tmp_path / "mine" / "report.md").read_bytes() == before
 
 

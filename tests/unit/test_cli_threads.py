@@ -140,8 +140,8 @@ def test_a_shell_gets_its_completion(shell: str) -> None:
 def completions(line: str, **environment: str) -> list[str]:
     """What bash offers for the last word of a line."""
     words = line.split(" ")
-    typed = {"_CONTEND_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
-    return run_in_own_process(**typed, **environment).out.split()
+    variables = {"_CONTEND_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    return run_in_own_process(**variables, **environment).out.split()
 
 
 def test_commands_options_and_threads_are_completed(terminal: Terminal) -> None:

@@ -61,10 +61,10 @@ def test_init_overwrites_nothing_unless_forced(terminal: Terminal, tmp_path: Pat
     mine = folder / "config" / "models.toml"
     mine.write_text('default = "mine"\n', "utf-8")
 
-    refused = terminal("init", folder)
+    result = terminal("init", folder)
 
-    assert refused.code == 2
-    assert "would be overwritten" in refused.err
+    assert result.code == 2
+    assert "would be overwritten" in result.err
     assert mine.read_text("utf-8") == 'default = "mine"\n'
     assert terminal("init", folder, "--force").code == 0
     assert 'default = "mine"' not in mine.read_text("utf-8")
