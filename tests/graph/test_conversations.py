@@ -168,7 +168,7 @@ async def test_teams_know_the_last_report_of_the_thread_as_outside_text(contest:
     for plan in plans:
         excerpt = plan.partition("# The last report in this conversation")[2].partition("\n</report-")[0]
         assert f"{FIRST}\n\n" in excerpt.partition("<report-")[2]
-        assert first.report.key_findings[0].partition(" [")[0] in excerpt
+        assert first.report.key_findings[0].partition("[")[0] in excerpt
         assert "[1]" not in excerpt
 
 

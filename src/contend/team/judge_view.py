@@ -133,8 +133,9 @@ def rejection_reason(theme: str, content: str, language: Language = "en") -> str
     if not clean(content).strip():
         return WORDS[language].feedback.submission_empty
     question = _bare(theme)
-    sentences = (sentence for sentence in _statements(clean(content)) if not _is_opener(sentence))
-    parts = (part for sentence in sentences for part in re.split("[.?!。．？！]", sentence))
+    # An opener that ends with a colon leads into the sentence behind it.
+    pieces = (piece for statement in _statements(clean(content)) for piece in re.split(r"(?<=[:：])\s", statement))
+    parts = (part for piece in pieces if not _is_opener(piece) for part in re.split("[.?!。．？！]", piece))
     beyond = any(terms(part) and _bare(part) not in question for part in parts)
     return None if beyond else WORDS[language].feedback.submission_repeats_question
 
