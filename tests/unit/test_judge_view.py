@@ -49,6 +49,11 @@ def test_references_that_nothing_cites_are_left_out() -> None:
     assert "https://bridges.example/2" not in text
 
 
+def test_references_are_kept_that_marks_cite_together() -> None:
+    for mark in ("[1,2]", "[1–2]"):
+        assert whole_text(report(f"All of it hums{mark}.")).count("**On bridges**") == 2
+
+
 @given(st.text(max_size=300))
 def test_any_text_can_be_shown_and_showing_it_again_changes_nothing(content: str) -> None:
     text = whole_text(content)

@@ -152,6 +152,7 @@ def test_quotes_are_found_without_the_citation_marks_and_emphasis_of_the_submiss
     ]
 
     assert evidence_in([*quotes, "Bridges hum in rain."], content) == (quotes, 1)
+    assert evidence_in(quotes, content.replace("[1][2]", "[1,2,4–6]")) == (quotes, 0)
 
 
 # ---- what a judge may say

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from contend.models.evaluation import Submission
 from contend.models.record import Language
 from contend.models.research import GENERATED_AT, MARK, Passage
+from contend.report import read_references
 from contend.research.ask import with_texts
 from contend.research.draft_forms import shown_draft
 from contend.research.evidence import numbers_of
@@ -122,7 +123,7 @@ def whole_text(content: str) -> str:
     if not (start := _REFERENCES_START.search(text)):
         return text
     body = text[: start.start()]
-    numbers = set(MARK.findall(body))
+    numbers = set(MARK.findall(read_references(text).body))
     heading, *entries = _ENTRY.split(_OTHER_LINES.sub("", text[start.start() :]))
     return (body + heading + "".join(each for each in entries if each.partition(".")[0] in numbers)).strip()
 

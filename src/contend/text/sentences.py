@@ -168,8 +168,8 @@ def without_sentences(text: str, unwanted: Callable[[str], bool]) -> str:
     return text if len(others) == len(sentences) else ("" if detect_language(text) == "ja" else " ").join(others)
 
 
-_CITATION = re.compile(r"\s?\[P?\d{1,3}\]")
-_CITATION_RANGE = re.compile(r"\s?\[\d{1,3}–\d{1,3}\]")
+_CITATION = re.compile(r"\s?\[P?[1-9]\d{0,2}\]")
+_JOINED_CITATIONS = re.compile(r"\s?\[\d{1,3}(?:[,–]\d{1,3})+\]")
 _LINK_TARGET = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
 _ANCHOR = re.compile(r"(?<!\s)\s*\{:?\s?[#.][^{}]*\}\s*\Z")
 _ITEM_MARKS = re.compile(r"(?:[-*+•‣・]\s+|\d{1,3}[.)]\s+|>\s*)+|・")
@@ -193,7 +193,7 @@ def without_anchor(heading: str) -> str:
 
 def bare_text(text: str) -> str:
     """What two renderings of one sentence share: no white space, emphasis, link targets or citation marks."""
-    return re.sub(r"[\s*_`]", "", _CITATION_RANGE.sub("", without_marks(_LINK_TARGET.sub(r"\1", text)))).casefold()
+    return re.sub(r"[\s*_`]", "", _JOINED_CITATIONS.sub("", without_marks(_LINK_TARGET.sub(r"\1", text)))).casefold()
 
 
 _NAME_GAP, _CELL_GAP, _ROW = "; ", " | ", "- "
