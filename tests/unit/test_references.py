@@ -116,14 +116,29 @@ def test_an_opening_that_is_a_part_of_its_own_has_that_parts_heading() -> None:
     assert "1. What to do" not in published(report.model_copy(update={"own_headings": False}))
 
 
-def test_titles_and_addresses_of_sources_stay_as_they_are() -> None:
-    assert "   - URL: a[1].md\n" in published(named_report())
+def test_titles_names_and_addresses_of_sources_stay_as_they_are() -> None:
+    report = named_report()
+    two = report.sources[3].model_copy(update={"url": "file:///docs/a[1][2].md"})
+
+    report = report.model_copy(update={"sources": [*report.sources[:3], two]})
+
+    assert "   - URL: a[1][2].md\n" in published(report)
+    assert "\n4. a[1][2].md\n" in published(report.model_copy(update={"own_headings": True}))
 
 
 def test_what_others_wrote_in_brackets_stays_where_their_references_are_no_files() -> None:
     text = "It hums [see 3 below], [3を参照] [1]."
 
     assert read_references(f"{text}\n\n## References\n\n1. Wind. https://a.example/x\n").body == text
+
+
+def test_a_0_in_brackets_is_no_mark_and_stays() -> None:
+    text = "It lies in [0, 1], and x[0] is its first [1].\n\n## References\n\n1. Wind. https://a.example/x\n"
+
+    (statement,) = read_draft(text).draft.sections[0].statements()
+
+    assert statement.text == "It lies in [0, 1], and x[0] is its first."
+    assert statement.passages == ["https://a.example/x"]
 
 
 def test_brackets_that_name_no_reference_stay_as_they_are() -> None:
@@ -133,7 +148,7 @@ def test_brackets_that_name_no_reference_stay_as_they_are() -> None:
 
 
 def test_an_interval_that_the_references_do_not_have_is_no_range_of_marks() -> None:
-    text = "It hums at [10-20] Hz [1], or falls [1, 20-10]."
+    text = "It hums at [10-20] Hz [1], or falls [1, 20-10], between [0, 1] and [0,1]."
 
     assert read_references(f"{text}\n\n## References\n\n1. Wind. https://a.example/x").body == text
 

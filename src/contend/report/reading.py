@@ -149,14 +149,14 @@ def _address(entry: str) -> str:
 
 
 def _singly(match: re.Match[str], entries: Collection[int]) -> str:
-    """Each number with a mark of its own. A range that the list of references does not have is an interval."""
+    """Each number with a mark of its own. What has a 0, or a range that the references do not have, is an interval."""
     numbers: list[int] = []
     for first, last in _PART.findall(match[1]):
         part = range(int(first), int(last or first) + 1)
         if last and not (part and set(part) <= set(entries)):
             return match[0]
         numbers += part
-    return "".join(f"[{number}]" for number in numbers)
+    return "".join(f"[{number}]" for number in numbers) if all(numbers) else match[0]
 
 
 class ReadDraft(NamedTuple):
