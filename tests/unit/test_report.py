@@ -51,6 +51,19 @@ def test_what_leads_on_to_the_next_keeps_its_end(text: str, shown: str) -> None:
     assert finding(text) == text.strip()
 
 
+@pytest.mark.parametrize(("text", "shown"), [("It hums, ", "It hums[1]."), ("橋は鳴り、", "橋は鳴り[1]。")])
+def test_a_full_stop_takes_the_place_of_a_comma_at_the_end(text: str, shown: str) -> None:
+    assert finding(text, "a") == shown
+
+
+def test_no_space_follows_what_ends_a_japanese_statement() -> None:
+    statements = [sentence(text, "a") for text in ("橋は次の場合に鳴る：", "風；", "雨。")]
+
+    report = build(draft(summary=statements), language="ja")
+
+    assert report.executive_summary == "橋は次の場合に鳴る[1]：風[1]；雨[1]。"
+
+
 def test_a_sentence_that_rests_on_two_sources_shows_both_in_order() -> None:
     assert finding("Bridges hum!", "b", "a", "b") == "Bridges hum[1][2]!"
 

@@ -122,10 +122,10 @@ def _block(block: Block, citations: _Citations, language: Language) -> str:
 
 
 def _join(sentences: Sequence[str], language: Language) -> str:
-    """Sentences as running text: a space between them, none after a Japanese full stop in a Japanese report."""
+    """Sentences as running text: a space between them, none after a Japanese stop or colon in a Japanese report."""
     text = ""
     for sentence in sentences:
-        needs_no_space = not text or (language == "ja" and text[-1] in "。！？」』）")
+        needs_no_space = not text or (language == "ja" and text[-1] in "。！？：；」』）")
         text += sentence if needs_no_space else f" {sentence}"
     return text
 
@@ -233,7 +233,7 @@ def _by_url(results: Sequence[SearchResult], passages: Sequence[Passage]) -> dic
 
 
 _LETTER_STOPS = re.compile(r"(?:\b[^\W\d_]\.){2}\Z")
-_ENDS = SENTENCE_STOPS + ",;:、，；： "
+_ENDS = SENTENCE_STOPS + ";:；： "
 _STOP_IN_QUOTES = re.compile(r"[.!?。！？…][\"'”’»)\]」』）*_]+\Z")
 
 
@@ -241,7 +241,8 @@ def _with_marks(text: str, marks: str) -> str:
     """The sentence with its marks before what ends it, `It hums[1][2].`, `橋は鳴る[1]。`; a bare end gets a stop."""
     if _STOP_IN_QUOTES.search(text):
         return text + marks
+    text = text.rstrip(" ,、，")
     sentence = text.rstrip(_ENDS)
     if sentence != text and not _LETTER_STOPS.search(text):
-        return sentence + marks + text[len(sentence) :].rstrip()
-    return text.rstrip() + marks + ("。" if detect_language(text) == "ja" else ".")
+        return sentence + marks + text[len(sentence) :]
+    return text + marks + ("。" if detect_language(text) == "ja" else ".")
