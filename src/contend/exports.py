@@ -108,9 +108,6 @@ _PDF = ("-P", "-m", "weasyprint", "--presentational-hints", "--allowed-protocols
 _DOCX = ("--sandbox", "--from=html", "--to=docx", "--shift-heading-level-by=-1", "--output=-")
 _LEFT_OUT = {"details", "h1"}
 """Of the page in a Word document: the passages behind each source, which open on a screen; the title's second place."""
-_BEFORE_MARK = re.compile(rb"&nbsp;(?=<(?:a|span) )")
-"""Where a mark and the full stop behind it no longer fit in a line, WeasyPrint 70 breaks the text before a no-break
-space at some early word; after a `wbr` it breaks before the mark."""
 _NO_GLYPH = re.compile(r'^WARNING: \.notdef glyph rendered .*?: "(.+?)"', re.MULTILINE)
 
 
@@ -122,7 +119,7 @@ def to_pdf(page: bytes) -> bytes:
         ContendError: it failed, or took more than two minutes.
     """
     _require("weasyprint", "pdf")
-    process = _run([sys.executable, *_PDF], _BEFORE_MARK.sub(b"<wbr> ", page), "pdf")
+    process = _run([sys.executable, *_PDF], page, "pdf")
     log = process.stderr.decode(errors="replace")
     if "cannot load library" in log:
         raise InputError("format pdf: WeasyPrint finds no Pango here: install it (Debian: libpango-1.0-0, "

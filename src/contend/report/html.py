@@ -117,8 +117,11 @@ class _CitationLinks:
             begin, end = "[" if place == 1 else ",", "]" if place == len(groups) else ""
             yield from self._link_to([first], f"{begin}{first}{'' if others else end}")
             if others:
+                # A line may end behind a dash.
+                yield Token("span_open", "span", 1, attrs={"class": "range"})
                 yield from self._link_to(others[:-1], "–")
                 yield from self._link_to(others[-1:], f"{others[-1]}{end}")
+                yield Token("span_close", "span", -1)
 
     def _link_to(self, numbers: Sequence[int], label: str) -> list[Token]:
         titles = []
