@@ -522,14 +522,14 @@ def test_what_a_cell_of_a_row_names_is_not_printed_again_for_the_row() -> None:
 
 
 def test_a_cell_that_holds_a_sign_alone_stands_in_the_report_and_reads_back() -> None:
-    rows = [{**row(sources=()), "cells": [cell("✓", 1), cell("–", 2), cell("✗")]}]
+    rows = [{**row(sources=()), "cells": [cell("✓", 1), cell("–", 2), cell("+ 7 %")]}]
     signs = draft(sections=[{"heading": "Causes", "blocks": [{**OF_CELLS, "rows": rows}]}])
 
     report = build_report(signs, PASSAGES, RESULTS, theme="Why?", language="en")
 
-    assert "| ✓[1] | –[2] | ✗ |" in report.detailed_analysis
+    assert "| ✓[1] | –[2] | + 7 % |" in report.detailed_analysis
     (table,) = read_draft(report.to_markdown()).draft.tables().values()
-    assert table.rows[0].texts() == ["✓", "–", "✗"]
+    assert table.rows[0].texts() == ["✓", "–", "+ 7 %"]
 
 
 def test_a_table_that_cites_nothing_has_no_marks() -> None:

@@ -85,7 +85,7 @@ class _Citations:
 
     def cell(self, text: str) -> str:
         """A pipe in a cell would end it."""
-        return re.sub(r"(?<!\\)\|", r"\\|", plain_text(text, self._addresses))
+        return re.sub(r"(?<!\\)\|", r"\\|", plain_text(text, self._addresses, in_cell=True))
 
     def row(self, table: Table, row: TableRow) -> str:
         """Each cell with its marks."""

@@ -67,11 +67,12 @@ def plain_sentence(text: str, sources: Collection[str] = ()) -> str:
     return plain if re.search(r"[\w`]", plain.replace(nowhere, "")) else ""
 
 
-def plain_text(text: str, sources: Collection[str] = ()) -> str:
+def plain_text(text: str, sources: Collection[str] = (), *, in_cell: bool = False) -> str:
     """The text on one line of Markdown that reads as it was written, with its emphasis and its code spans.
 
     Citation marks are taken out, and addresses that are not in `sources` (see `addresses`) leave a word in their place.
-    Links become their text and address; what would be HTML, a block or a link is escaped. Code spans stay untouched.
+    Links become their text and address; what would be HTML, a link or, but for a cell of a table, a block is escaped.
+    Code spans stay untouched.
     """
     pieces = split_code(" ".join(clean(text).split("\n")))
     code = pieces[1::2]
@@ -79,7 +80,10 @@ def plain_text(text: str, sources: Collection[str] = ()) -> str:
     gaps = (f"\x00{place}\x01" for place in range(len(code)))
     whole = "".join(piece + gap for piece, gap in zip_longest(prose, gaps, fillvalue=""))
     language = detect_language(text)
-    escaped_text = _escape_markdown(_cited_by_code(whole, {address_key(each) for each in sources}, language))
+    cited_by_code = _cited_by_code(whole, {address_key(each) for each in sources}, language)
+    escaped_text = _ESCAPED_OR_LIVE.sub(_escape, cited_by_code).strip()
+    if not in_cell:
+        escaped_text = _OPENS_BLOCK.sub(r"\1\\", escaped_text, count=1)
     return _CODE.sub(lambda match: code[int(match[1])], escaped_text)
 
 
@@ -141,11 +145,6 @@ def _bare(match: re.Match[str]) -> str:
 def _address_of_source(address: str, sources: set[str], nowhere: str) -> str:
     """The address if a source has it, else that none has, and the punctuation that followed it."""
     return address if address_key(address) in sources else nowhere + address[len(without_tail(address)) :]
-
-
-def _escape_markdown(text: str) -> str:
-    """The text without what Markdown would take for HTML, a link, code or the begin of a block."""
-    return _OPENS_BLOCK.sub(r"\1\\", _ESCAPED_OR_LIVE.sub(_escape, text).strip(), count=1)
 
 
 def _escape(match: re.Match[str]) -> str:
