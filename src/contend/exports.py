@@ -103,7 +103,12 @@ def _cell(value: object) -> object:
 
 
 _MOST_SECONDS = 120.0
-_PDF = ("-P", "-m", "weasyprint", "--presentational-hints", "--allowed-protocols", "none", "-", "-")
+# Ends as soon as the file is written: Pango looks for fonts in a thread, which crashed now and then when an ordinary
+# end unloaded what it was running.
+_WEASYPRINT = (
+    "import os, runpy, sys; runpy.run_module('weasyprint', run_name='__main__'); sys.stdout.flush(); os._exit(0)"
+)
+_PDF = ("-P", "-c", _WEASYPRINT, "--presentational-hints", "--allowed-protocols", "none", "-", "-")
 # The page's h1 is the document's title, which pandoc takes from its head.
 _DOCX = ("--sandbox", "--from=html", "--to=docx", "--shift-heading-level-by=-1", "--output=-")
 _LEFT_OUT = {"details", "h1"}
