@@ -161,6 +161,20 @@ async def test_a_report_names_the_page_of_each_passage_of_a_pdf_file_that_it_cit
     assert "hum.pdf › p. 2[1]" in outcome.markdown
 
 
+async def test_a_report_names_documents_by_their_paths_in_a_folder_that_a_link_leads_to(reader: Path) -> None:
+    """As `sources-and-documents.md` says."""
+    (reader / "notes").mkdir()
+    (reader / "notes" / "hum.md").write_text("\n\n".join(["# Bridges", *HUM]), "utf-8")
+    (reader / "linked").symlink_to(reader / "notes")
+    options = RunOptions.model_validate({**QUOTES, "documents": [str(reader / "linked")]})
+
+    outcome = await contend.run(QUESTION, options=options)
+
+    assert outcome.markdown is not None
+    assert "   - URL: hum.md\n" in outcome.markdown
+    assert "file://" not in outcome.markdown
+
+
 async def test_rows_of_a_table_are_quoted_without_a_model_as_they_are_read(reader: Path) -> None:
     """As `sources-and-documents.md` says."""
     months = ["January,4200,31", "February,4350,28", "March,4100,30", "April,4000,26"]

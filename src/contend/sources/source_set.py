@@ -215,7 +215,7 @@ class SourceSet:
 
     def paths(self, documents: Sequence[str]) -> list[Path]:
         """Where a run's documents lie, to name what was found in them."""
-        return [*map(self._settings.locate, documents)]
+        return [self._settings.locate(each).resolve() for each in documents]
 
     async def ready(self, name: str, documents: Sequence[str], execution_id: str) -> Source:
         """A source to search. Where it reads many documents first, those who follow the run are told how far it is.
