@@ -57,8 +57,9 @@ def shown_draft(
 class DraftLength(TypedDict):
     """As its Markdown is printed, in words and in characters other than spaces; whole, and by part.
 
-    Signs of Markdown count as `wc -w` counts them. Marks stand behind a word without a space: they are none, and three
-    characters each. References are not counted; the list of sources by name, which a reader asks for, is in words.
+    Signs of Markdown count as `wc -w` counts them. Marks stand behind a word without a space and are none; in
+    characters they have their brackets and one for each source. References are not counted; in words the list of
+    sources by name is, which a reader asks for.
     """
 
     draft_words: int
@@ -123,7 +124,8 @@ def _words_of(table: Table) -> Iterator[str]:
 
 
 def _printed_marks(passages: Sequence[str]) -> str:
-    return "[1]" * len(_documents(passages))
+    count = len(_documents(passages))
+    return f"[{','.join('1' * count)}]" if count else ""
 
 
 def _documents(passages: Iterable[str]) -> list[str]:
