@@ -24,5 +24,5 @@ def test_the_python_example_answers_its_question_from_the_guide(
     output = capsys.readouterr().out
     assert output.startswith("completed in thread ")
     assert "last checkpoint" in output
-    assert "/docs/resume.md" in output
+    assert "   - URL: resume.md\n" in output
     assert "quotes from your documents; no language model" in output
