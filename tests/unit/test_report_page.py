@@ -75,6 +75,16 @@ def test_references_stand_behind_the_words_on_the_run_where_the_reader_lays_the_
     assert sorted(places) == (places if not own_headings else [places[2], *places[:2]])
 
 
+def test_the_names_of_files_that_a_reader_asks_for_end_the_report_on_its_page_too() -> None:
+    report = finished_report().model_copy(update={"own_headings": True, "sources_by_name": True})
+
+    page = to_html(report, run_head(), "en", folders=[Path("/home/ann/My notes")])
+
+    names = "<h2>Sources</h2><ol><li>https://a.example/page</li><li>damping.md</li></ol>"
+    assert re.sub(r"\s*\n\s*", "", page).partition('<section class="about-run">')[0].endswith(names)
+    assert "<h2>Sources</h2>" not in to_html(report.model_copy(update={"sources_by_name": False}), run_head(), "en")
+
+
 def test_marks_in_a_row_are_a_range_on_the_page_that_leads_to_each_end_and_back_from_every_source() -> None:
     report = build(draft(summary=[sentence("It hums.", "b"), sentence("It sings.", "a", "b", "c", "d")]), names="abcd")
 

@@ -340,6 +340,10 @@ class ResearchReport(Record):
         """Those that the texts cite; the sources after them were read only."""
         return self.sources[: self.cited_count()]
 
+    def named_sources(self) -> list[SearchResult]:
+        """Those with whose names the report ends, by number."""
+        return self.sources[: self._last_cited()] if self.own_headings and self.sources_by_name else []
+
     def to_markdown(self, language: Language = "en", *, folders: Sequence[Path] = ()) -> str:
         """The report as Markdown, in the layout that readers of the format match on, or with headings of its own.
 
@@ -357,8 +361,8 @@ class ResearchReport(Record):
             parts += [f"## {headings.analysis}", self.detailed_analysis]
         if self.constraints_and_challenges:
             parts += [f"## {headings.limits}", self.constraints_and_challenges]
-        if self.own_headings and self.sources_by_name and (last := self._last_cited()):
-            names = (shown_address(source.url, folders) for source in self.sources[:last])
+        if named := self.named_sources():
+            names = (shown_address(source.url, folders) for source in named)
             parts += [f"## {headings.sources}", "\n".join(f"{at}. {name}" for at, name in enumerate(names, start=1))]
         parts.append(f"## {headings.references}")
         for number, source in enumerate(self.sources, start=1):

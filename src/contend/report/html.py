@@ -58,7 +58,7 @@ def to_html(
     text, _, footer = bare.removeprefix(f"# {report.theme}\n").rpartition(f"## {WORDS[language].headings.references}\n")
     passages = PassagesBehind(lines, numbers=citation_numbers(report))
     links = _CitationLinks(report.sources, passages)
-    body = links.render(text)
+    body = links.render(text) + _names(report.named_sources(), language, folders)
     references = _references(report, passages, first_marks=links.first_marks, language=language, folders=folders)
     files = {source.url for source in report.sources if source.source == "local"}
     references += links.render(footer)
@@ -172,6 +172,12 @@ def _references(
     if items[count:]:
         lists += f'<h3>{escape(headings.also_read)}</h3><ol start="{count + 1}">{"".join(items[count:])}</ol>'
     return f'<section class="references">{lists}</section>'
+
+
+def _names(sources: Sequence[SearchResult], language: Language, folders: Sequence[Path]) -> str:
+    """What the report's reader asks for at its end: the names of the files by number."""
+    items = "".join(f"<li>{escape(shown_address(source.url, folders))}</li>" for source in sources)
+    return f"<h2>{escape(WORDS[language].headings.sources)}</h2><ol>{items}</ol>" if items else ""
 
 
 def _details(passage: Passage) -> str:

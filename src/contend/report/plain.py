@@ -211,7 +211,7 @@ def published_markdown(report: ResearchReport, appendix: str, language: Language
     headings = WORDS[language].headings
     body, heading, entries = report.to_markdown(language, folders=folders).rpartition(f"\n## {headings.references}\n")
     text, names_heading, names = body, "", ""
-    if report.own_headings and report.sources_by_name:
+    if report.named_sources():
         text, names_heading, names = body.rpartition(f"\n## {headings.sources}\n")
     text, behind = with_joined_marks(text) + names_heading + names, with_joined_marks(appendix)
     if report.own_headings:
