@@ -196,6 +196,17 @@ def test_passages_of_one_document_are_one_source_in_the_length_of_a_draft() -> N
     assert [words(once, other) - words(once), words(once, elsewhere) - words(once)] == [0, 2]
 
 
+def test_marks_have_as_many_characters_in_the_length_of_a_draft_as_are_printed() -> None:
+    ids = [f"p{number}" for number in range(1, 12)]
+    summary = [CitedSentence(text="風で鳴る。", passages=each) for each in (["p1"], ids, ["p10", "p2"], ["p10"])]
+
+    def characters(sentences: list[CitedSentence]) -> int:
+        return length_of(draft().model_copy(update={"summary": sentences}))["draft_characters"]
+
+    bare = [each.model_copy(update={"passages": []}) for each in summary]
+    assert characters(summary) - characters(bare) == len("[1][1–11][2,10][10]")
+
+
 WORDS_OF_A_LINE = st.lists(st.text("abXZ09", min_size=1, max_size=3), min_size=1, max_size=3).map(" ".join)
 LINES = st.builds(str.__add__, WORDS_OF_A_LINE, st.sampled_from(["", ".", "?", '."', ": x"]))
 IDS = st.lists(st.sampled_from([passage.id for passage in PASSAGES]), unique=True)

@@ -18,7 +18,7 @@ from contend.models.research import (
     flat_section,
 )
 from contend.prompts.research import PartLength
-from contend.report.plain import table_ruler
+from contend.report.plain import table_ruler, with_joined_marks
 from contend.stores.documents import text_id
 from contend.text import WORDS, detect_language
 
@@ -57,9 +57,9 @@ def shown_draft(
 class DraftLength(TypedDict):
     """As its Markdown is printed, in words and in characters other than spaces; whole, and by part.
 
-    Signs of Markdown count as `wc -w` counts them. Marks stand behind a word without a space and are none; in
-    characters they have their brackets and one for each source. References are not counted; in words the list of
-    sources by name is, which a reader asks for.
+    Signs of Markdown count as `wc -w` counts them. Marks stand behind a word without a space and are none.
+    References are not counted; the list of sources by name, which a reader asks for, is in words: a draft knows how
+    many names it will have, and not how long they are.
     """
 
     draft_words: int
@@ -69,9 +69,10 @@ class DraftLength(TypedDict):
 
 def length_of(draft: Draft) -> DraftLength:
     """How long a draft is."""
+    numbers: dict[str, int] = {}
 
     def statements(sign: str, part: Sequence[CitedSentence]) -> list[str]:
-        return [word for each in part for word in (sign, each.text + _printed_marks(each.passages))]
+        return [word for each in part for word in (sign, each.text + _printed_marks(each.passages, numbers))]
 
     headings = WORDS[detect_language(" ".join(each.text for each in draft.summary))].headings
     own, has_numbers = draft.own_headings, bool(draft.findings[1:]) or not draft.own_headings
@@ -90,17 +91,15 @@ def length_of(draft: Draft) -> DraftLength:
         blocks = texts[f"section {number}"] = _heading_words(section.heading)
         for block in section.blocks:
             if isinstance(block, Table):
-                blocks += _words_of(block)
+                blocks += _words_of(block, numbers)
             else:
                 blocks += statements("-" if isinstance(block, ItemList) else "", block.statements())
     if draft.limits:
         texts["limits"] = [*_heading_words(headings.limits), *statements("", draft.limits)]
     by_part = [(name, " ".join(of_part).split()) for name, of_part in texts.items()]
     parts = [PartLength(name=name, words=len(each), characters=sum(map(len, each))) for name, each in by_part]
-    if own and draft.sources_by_name and (documents := _documents(draft.passages())):
-        parts.append(
-            PartLength(name="sources", words=len(["##", headings.sources, *documents, *documents]), characters=0)
-        )
+    if own and draft.sources_by_name and numbers:
+        parts.append(PartLength(name="sources", words=len(["##", headings.sources, *numbers, *numbers]), characters=0))
     return {
         "draft_words": sum(part.words for part in parts),
         "draft_characters": sum(part.characters for part in parts),
@@ -112,20 +111,21 @@ def _heading_words(heading: str) -> list[str]:
     return ["##", heading] if heading else []
 
 
-def _words_of(table: Table) -> Iterator[str]:
+def _words_of(table: Table, numbers: dict[str, int]) -> Iterator[str]:
     """With the bars between its cells, and the ruler below the names of its columns."""
     head_passages = [table.common_passages(), *([] for _ in table.columns[1:])]
     lines = [(table.columns, head_passages), *((row.texts(), table.printed_passages(row)) for row in table.rows)]
     yield table_ruler(len(table.columns))
     for texts, passages in lines:
         for text, of_cell in zip(texts, passages, strict=True):
-            yield from ("|", text + _printed_marks(of_cell))
+            yield from ("|", text + _printed_marks(of_cell, numbers))
         yield "|"
 
 
-def _printed_marks(passages: Sequence[str]) -> str:
-    count = len(_documents(passages))
-    return f"[{','.join('1' * count)}]" if count else ""
+def _printed_marks(passages: Sequence[str], numbers: dict[str, int]) -> str:
+    """`numbers`: those of the documents so far, in the order in which they are first cited."""
+    cited = sorted(numbers.setdefault(each, len(numbers) + 1) for each in _documents(passages))
+    return with_joined_marks("".join(f"[{number}]" for number in cited))
 
 
 def _documents(passages: Iterable[str]) -> list[str]:
