@@ -81,8 +81,10 @@ class RedisServer:
             if self.password:
                 wire.sendall(f"AUTH {self.password}\r\n".encode())
                 wire.recv(100)
-            wire.sendall("".join(f"{line}\r\n" for line in lines).encode())
-            return wire.recv(65536).decode().strip()
+            # A long answer comes in parts, and QUIT ends it: a part alone would end within a key's name.
+            wire.sendall("".join(f"{line}\r\n" for line in [*lines, "QUIT"]).encode())
+            with wire.makefile("rb") as answer:
+                return answer.read().decode().removesuffix("+OK\r\n").strip()
 
     def _arguments(self) -> list[str]:
         arguments = ["--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder), "--save", ""]
