@@ -5,7 +5,6 @@ import shutil
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple, cast
 from uuid import uuid4
 
@@ -57,8 +56,6 @@ class RunOutcome(Record):
     markdown: str | None = None
     summary: ExecutionSummary | None = None
     files: list[str] = Field(default_factory=list)
-    folders: list[Path] = Field(default_factory=list, exclude=True)
-    """Where the run's documents lie, to name them as the report does."""
     usage: RunUsage = Field(default_factory=RunUsage)
     questions: list[Question] = Field(default_factory=list)
     """What waits for a person; answered by `resume`."""
@@ -387,7 +384,6 @@ async def _outcome(services: Services, thread_id: str, snapshot: StateSnapshot, 
         markdown=str(messages[-1].text) if state.get("report") and messages else None,
         summary=await whole_summary(services, state),
         files=state.get("files", []),
-        folders=services.sources.paths(state["options"]["documents"]) if state.get("report") else [],
         usage=await services.record.usage(state["execution_id"]),
         questions=questions,
         went_on=went_on,

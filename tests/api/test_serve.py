@@ -1,5 +1,7 @@
 """`contend serve`, started in a folder that is not the workspace: what was set where the user stands holds."""
 
+import shutil
+
 from fakes.api_client import Api
 
 THEME = "How does resume work after a crash?"
@@ -14,3 +16,16 @@ def test_relative_documents_and_the_env_file_are_those_of_the_folder_it_was_star
     papers = (api.server.workspace.with_name("here") / "papers").as_uri()
     assert state["report"]["sources"]
     assert all(source["url"].startswith(papers) for source in state["report"]["sources"])
+
+
+def test_documents_behind_a_link_are_read_and_named_by_their_paths(api: Api) -> None:
+    """The development server fails a run that follows a link on its event loop."""
+    here, notes = api.server.workspace.with_name("here"), api.server.workspace / "notes"
+    shutil.copytree(here / "papers", notes)
+    (notes / "tune.mp3").write_bytes(b"ID3")
+    (here / "linked").symlink_to(notes)
+
+    state = api.server.run("contend", {"theme": THEME}, context={"documents": ["linked"], "sources": ["local"]})
+
+    assert state["status"] == "completed", state["message"]
+    assert "file://" not in state["messages"][-1]["content"]

@@ -91,7 +91,7 @@ class ClosingNodes:
             folder,
             lines=lines,
             doubtful=doubtful,
-            folders=sources.paths(options.documents),
+            folders=await sources.paths(options.documents),
         )
         files = [str(folder / name) for name in texts]
         self.services.tell(
@@ -128,7 +128,7 @@ class ClosingNodes:
 
     async def _keep_edit(self, state: ContestState, submission: Submission, report: ResearchReport) -> str:
         """The id of the submission with a person's report."""
-        folders = self.services.sources.paths(state["options"]["documents"])
+        folders = await self.services.sources.paths(state["options"]["documents"])
         content = report.to_markdown(state["options"]["language"], folders=folders)
         new = submission.model_copy(update={"report": report, "content": content})
         return await self.services.submissions.put(new)

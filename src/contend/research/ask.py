@@ -165,8 +165,8 @@ async def hand_in(services: Services, state: ResearchState, submission: Submissi
     return {"submission": document, "report": report, "messages": [answer(state, submission.content)]}
 
 
-def folders(services: Services, state: ResearchState) -> list[Path]:
-    return services.sources.paths(state["options"]["documents"])
+async def folders(services: Services, state: ResearchState) -> list[Path]:
+    return await services.sources.paths(state["options"]["documents"])
 
 
 def draft_to_mend(state: ResearchState, best: Submission | None) -> Draft | None:

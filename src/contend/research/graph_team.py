@@ -228,7 +228,7 @@ class GraphNodes:
         language = state["options"]["language"]
         report = build_report(own, whole, results, theme=state["theme"], language=language)
         return Submission(
-            content=report.to_markdown(language, folders=folders(self.services, state)),
+            content=report.to_markdown(language, folders=await folders(self.services, state)),
             report=report,
             draft=own,
             passages=passages,

@@ -21,7 +21,7 @@ from contend.models.research import (
     Section,
 )
 from contend.models.task import title_of
-from contend.research.ask import hand_in, how_many, tell_step
+from contend.research.ask import folders, hand_in, how_many, tell_step
 from contend.research.state import AT_BEGIN, ResearchInput, ResearchOutput, ResearchState, ResearchUpdate
 from contend.services import Services
 from contend.stores.documents import passage_id
@@ -103,7 +103,7 @@ async def _submission(
     ids = {unit: passage_id(text, unit.source.url) for unit, text in zip(units, texts, strict=True)}
     nothing = not any(answer.quotes for answer in answers)
     return Submission(
-        content=report.to_markdown(language, folders=services.sources.paths(state["options"]["documents"])),
+        content=report.to_markdown(language, folders=await folders(services, state)),
         report=report,
         draft=_draft(answers, {unit: [document] for unit, document in ids.items()}, report.executive_summary),
         passages=[

@@ -104,7 +104,7 @@ class WritingNodes:
         draft = without_planted_text(draft, guard_of(state, passages))
         with_draft: ResearchState = {**state, "draft_report": draft.model_dump(mode="json")}
         report = state_to_report(with_draft, results=await whole_results(self.services, state), passages=passages)
-        text = report.to_markdown(state["options"]["language"], folders=folders(self.services, state))
+        text = report.to_markdown(state["options"]["language"], folders=await folders(self.services, state))
         document = await self.services.documents.put(text)
         tell_step(
             self.services, state, "write", how_many(state, len(draft.sentences()), "statements"), document=document
@@ -176,7 +176,7 @@ async def submission_of(services: Services, state: ResearchState) -> Submission:
     report = state_to_report(state, results=results, passages=await passages_at_work(services, state))
     plan = ResearchPlan.model_validate(state["task_plan"])
     return Submission(
-        content=report.to_markdown(state["options"]["language"], folders=folders(services, state)),
+        content=report.to_markdown(state["options"]["language"], folders=await folders(services, state)),
         report=report,
         draft=Draft.model_validate(state["draft_report"]),
         passages=[Passage.model_validate(passage) for passage in state["passages"]],

@@ -58,7 +58,8 @@ class LocalDocuments:
     """Documents in files and folders. The index is built at the first search and mended when files change.
 
     `left_out` names the files that are not searched, or not whole, as of the last look. `cache` is a folder that keeps
-    what was read between runs; `look_again_seconds` is how long files are taken to be unchanged.
+    what was read between runs; `look_again_seconds` is how long files are taken to be unchanged. Blocking: paths are
+    looked at.
 
     Raises:
         InputError: a path does not exist, or is a file of no known kind.
@@ -78,6 +79,7 @@ class LocalDocuments:
         validate_paths(paths)
         self.left_out: list[LeftOut] = []
         self._paths = list(paths)
+        self._folders = [folder for path in paths for folder in (path, path.resolve())]
         self._cache_folder = cache
         self._given_embedder = embedder
         self._files: dict[LocalFile, IndexedFile] = {}
@@ -97,7 +99,7 @@ class LocalDocuments:
             self.left_out = left_out
         if files:
             return None
-        why = "; ".join(reason_lines(left_out, self._paths))
+        why = "; ".join(reason_lines(left_out, self._folders))
         return f"no readable document in {', '.join(map(str, self._paths))}{f': {why}' if why else ''}"
 
     async def search(self, query: str, *, limit: int) -> list[FoundPassage]:
@@ -130,7 +132,7 @@ class LocalDocuments:
 
     def left_out_lines(self) -> list[str]:
         """`left_out` for a reader, a line for each reason."""
-        return reason_lines(self.left_out, self._paths)
+        return reason_lines(self.left_out, self._folders)
 
     async def _with_fresh_index(self, work: Callable[[LocalIndex], T], progress: Progress | None = None) -> T:
         def refresh_and_work() -> T:
@@ -252,19 +254,19 @@ def list_files(paths: Sequence[Path], *, most: int = MOST_FILES) -> tuple[list[L
     return list(files.values()), left_out
 
 
-def reason_lines(left_out: Sequence[LeftOut], paths: Sequence[Path]) -> list[str]:
-    """A line for each reason, with names as they stand within `paths`: `a.pdf, b.pdf and 3 more (broken)`."""
+def reason_lines(left_out: Sequence[LeftOut], folders: Sequence[Path]) -> list[str]:
+    """A line for each reason, with names as they stand within `folders`: `a.pdf, b.pdf and 3 more (broken)`."""
     names: dict[str, list[str]] = {}
     for each in left_out:
-        names.setdefault(each.reason, []).append(_name(each.path, paths))
+        names.setdefault(each.reason, []).append(_name(each.path, folders))
     lines = [f"{_some(file_names)} ({reason})" for reason, file_names in names.items()]
     more = len(lines) - _MOST_LINES
     return lines if more <= 0 else [*lines[:_MOST_LINES], f"files left out for further reasons: {more:,}"]
 
 
-def _name(path: Path, paths: Sequence[Path]) -> str:
-    folders = [each for place in paths for each in (place, place.resolve()) if path != each]
-    name = next((str(path.relative_to(folder)) for folder in folders if path.is_relative_to(folder)), path.name)
+def _name(path: Path, folders: Sequence[Path]) -> str:
+    names = (str(path.relative_to(each)) for each in folders if path != each and path.is_relative_to(each))
+    name = next(names, path.name)
     return clean(name, single_line=True)
 
 

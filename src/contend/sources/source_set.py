@@ -180,7 +180,7 @@ class SourceSet:
         self._sources: dict[tuple[str, tuple[str, ...]], Source] = {}
 
     def get(self, name: str, documents: Sequence[str]) -> Source:
-        """A source by name; local documents by their paths, so that runs on the same folder share an index.
+        """A source by name; local documents by their paths, so that runs on the same folder share an index. Blocking.
 
         Raises:
             InputError: no source has this name, or a document path does not exist or may not be read.
@@ -189,7 +189,7 @@ class SourceSet:
             raise InputError(f"sources: no source {name!r}; choose from {', '.join(self.factories)}")
         key = (name, tuple(documents) if name == "local" else ())
         if key not in self._sources:
-            self._sources[key] = self.factories[name]([*map(self._locate, documents)])
+            self._sources.setdefault(key, self.factories[name]([*map(self._locate, documents)]))
         return self._sources[key]
 
     def _locate(self, document: str) -> Path:
@@ -213,9 +213,10 @@ class SourceSet:
         paths = [self._settings.locate(path) for path in [*self._settings.served_folders, *own]]
         return [folder.resolve() for folder in [self._settings.folder, *paths]]
 
-    def paths(self, documents: Sequence[str]) -> list[Path]:
-        """Where a run's documents lie, to name what was found in them."""
-        return [self._settings.locate(each).resolve() for each in documents]
+    async def paths(self, documents: Sequence[str]) -> list[Path]:
+        """Where a run's documents lie, links followed, to name what was found in them."""
+        # In a thread, here and below: LangGraph's server fails whatever follows a link on its event loop.
+        return await asyncio.to_thread(lambda: [self._settings.locate(each).resolve() for each in documents])
 
     async def ready(self, name: str, documents: Sequence[str], execution_id: str) -> Source:
         """A source to search. Where it reads many documents first, those who follow the run are told how far it is.
@@ -225,7 +226,7 @@ class SourceSet:
         Raises:
             InputError: as `get` does.
         """
-        source = self.get(name, documents)
+        source = await asyncio.to_thread(self.get, name, documents)
         if isinstance(source, LocalDocuments):
             await source.read_all(
                 lambda count, files: self._tell(DocumentsRead(execution_id=execution_id, read=count, files=files))
@@ -248,7 +249,7 @@ class SourceSet:
         Raises:
             InputError: a document path does not exist or may not be read.
         """
-        source = LocalDocuments([*map(self._locate, documents)])
+        source = await asyncio.to_thread(lambda: LocalDocuments([*map(self._locate, documents)]))
         await source.read_all()
         return sum(entry.tokens for entry in await source.catalogue())
 
@@ -270,7 +271,7 @@ class SourceSet:
     async def left_out(self, documents: Sequence[str], *, read: bool) -> list[str]:
         """The documents that are not searched, a line for each reason. Without `read`, as far as a listing tells."""
         try:
-            source = cast("LocalDocuments", self.get("local", documents))
+            source = cast("LocalDocuments", await asyncio.to_thread(self.get, "local", documents))
         except InputError as error:  # they are gone since the run began
             return [str(error)]
         if read:
