@@ -32,15 +32,17 @@ def fails_to(node: str, *others: str) -> tuple[str, ...]:
 def add_node(
     graph: StateGraph[Any, Any, Any, Any],
     name: str,
-    node: Callable[..., Any],
+    node: Any,  # noqa: ANN401 - whatever LangGraph takes for one
     handler: Callable[..., Any] | None = None,
     *,
     goes_to: Sequence[str] = (),
     task: type[Any] | None = None,
+    runs_graph: bool = False,
 ) -> None:
-    """Add a node that runs no graph, and what is called where it fails.
+    """Add a node, and what is called where it fails.
 
-    `goes_to`: where its Commands go; `task`: the state of a node that is sent one of its own.
+    `goes_to`: where its Commands go; `task`: the state of a node that is sent one of its own; `runs_graph`: it is
+    a graph, or calls one, which Studio is to draw.
 
     LangGraph reads the byte code of each node that is a function or a method for graphs within, which takes as long as
     all the rest of building ours; a `partial` it does not read, nor its annotations. A node would have to be able to
@@ -48,7 +50,8 @@ def add_node(
     """
     destinations = fails_to(name, *goes_to) if handler else None
     on_error = partial(handler) if handler else None
-    graph.add_node(name, partial(node), input_schema=task, error_handler=on_error, destinations=destinations)
+    runnable = node if runs_graph else partial(node)
+    graph.add_node(name, runnable, input_schema=task, error_handler=on_error, destinations=destinations)
 
 
 def cause(error: NodeError) -> BaseException:

@@ -7,7 +7,6 @@ open_run → set_criteria → Send × teams → team → find_near_ties →
 
 import asyncio
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
@@ -28,7 +27,7 @@ from contend.contest.editing import EditingNodes
 from contend.contest.parts import PartNodes
 from contend.contest.state import ContestInput, ContestOutput, ContestState, ContestUpdate
 from contend.estimate import estimate_run
-from contend.langgraph_compat import add_node, cause, fails_to, stopping_if_checkpoint_lost
+from contend.langgraph_compat import add_node, cause, stopping_if_checkpoint_lost
 from contend.learning.graph import build_learn_graph
 from contend.learning.selection import choose_holdout, select_bullets
 from contend.models.events import CriteriaSet, RunStarted
@@ -202,10 +201,8 @@ def build_contest_graph(services: Services) -> ContestGraph:
     graph: ContestGraph = StateGraph(
         ContestState, context_schema=RunOptions, input_schema=ContestInput, output_schema=ContestOutput
     )
-    graph.add_node(
-        "team", team, input_schema=TeamInput, error_handler=partial(parts.forfeit), destinations=fails_to("team")
-    )
-    graph.add_node("learn", learn, error_handler=partial(parts.go_on_without_learning), destinations=fails_to("learn"))
+    add_node(graph, "team", team, parts.forfeit, task=TeamInput, runs_graph=True)
+    add_node(graph, "learn", learn, parts.go_on_without_learning, runs_graph=True)
     add_node(graph, "open_run", opening.open_run, opening.refuse)
     add_node(graph, "set_criteria", opening.set_criteria)
     add_node(graph, "find_near_ties", comparing.find_near_ties)

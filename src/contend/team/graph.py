@@ -16,7 +16,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
 
 from contend.errors import BudgetExhausted, ContendError
-from contend.langgraph_compat import add_node, cause, fails_to
+from contend.langgraph_compat import add_node, cause
 from contend.models.evaluation import JudgmentReply, MetricResult
 from contend.models.events import RoundStarted
 from contend.models.options import TeamOptions
@@ -299,14 +299,8 @@ def build_team_graph(services: Services) -> TeamGraph:
     add_node(graph, "open_run", alone.open_run, partial(refuse, fresh=FRESH))
     add_node(graph, "set_criteria", alone.set_criteria)
     add_node(graph, "brief", nodes.brief, nodes.fail, goes_to=["finish_run"])
-    handler: Any = partial(nodes.play_again)  # LangGraph's types know no error handlers
     for kind in TEAM_KINDS:
-        graph.add_node(
-            kind,
-            team_kind(kind).build_graph(services).compile(),
-            error_handler=handler,
-            destinations=fails_to(kind),
-        )
+        add_node(graph, kind, team_kind(kind).build_graph(services).compile(), nodes.play_again, runs_graph=True)
         graph.add_edge(kind, "submit")
     add_node(graph, "submit", nodes.submit)
     add_node(graph, "score_metric", metrics.score, metrics.leave_unscored, task=MetricTask)
