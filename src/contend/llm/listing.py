@@ -162,8 +162,10 @@ class EndpointSizes:
         Of several sizes the smallest holds: a server that reads 8,192 tokens of a model trained on 131,072 tells both.
         """
         # A server with one model answers by whatever name it is asked.
-        entries = [*self.models, self.server] if len(self.models) == 1 else _listed(name, self.models)
-        return min((size for each in (*entries, *_listed(name, self.beside)) for size in _sizes(each)), default=None)
+        entries = [*self.models, self.server] if len(self.models) == 1 else _entries_named(name, self.models)
+        return min(
+            (size for each in (*entries, *_entries_named(name, self.beside)) for size in _sizes(each)), default=None
+        )
 
 
 async def read_sizes(url: str, key: str | None) -> EndpointSizes:
@@ -193,7 +195,7 @@ async def _beside(url: str, key: str | None) -> object:
     return _json_of(body) if status == _OK else None
 
 
-def _listed(name: str, models: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _entries_named(name: str, models: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The model in a list of models. Ollama lists as `llama3:latest` what is asked for as `llama3`."""
     names = {name, f"{name}:latest"}
     return [model for model in models if names & {model.get("id"), model.get("model")}]

@@ -94,7 +94,7 @@ def profile(state: ResearchState, role: AgentRole = "writer") -> ContextProfile:
     return role_profile(options, role, team=team_of(state))
 
 
-def rejection_reason(state: ResearchState) -> str:
+def plan_rejection(state: ResearchState) -> str:
     """Why a person rejected the plan; empty if nobody did."""
     answer = state.get("human_input")
     decision = Decision.model_validate_json(answer) if answer else None

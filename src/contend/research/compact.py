@@ -20,7 +20,7 @@ from contend.prompts.research import (
 from contend.research.ask import (
     ask,
     max_iterations,
-    rejection_reason,
+    plan_rejection,
     searched_sources,
     stance_of,
     team_of,
@@ -45,7 +45,7 @@ async def plan(services: Services, state: ResearchState) -> tuple[ResearchPlan, 
     prompt = PlanPrompt(
         **_briefing(services, state),
         query_hints=team_of(state).query_hints,
-        feedback=rejection_reason(state) or (rounds[-1].feedback if rounds else ""),
+        feedback=plan_rejection(state) or (rounds[-1].feedback if rounds else ""),
         sources=searched_sources(state),
         round_number=state["round_number"],
         history=[EarlierRound(**past.model_dump(include={*EarlierRound.model_fields})) for past in rounds],

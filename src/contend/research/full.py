@@ -33,7 +33,7 @@ from contend.prompts.research import (
     SourceDocument,
     SummarizePrompt,
 )
-from contend.research.ask import ask, profile, rejection_reason, searched_sources, stance_of, team_of
+from contend.research.ask import ask, plan_rejection, profile, searched_sources, stance_of, team_of
 from contend.research.draft_forms import length_of, shown_draft
 from contend.research.drafts import draft_of, faults_of, faults_of_revision, revise, section_of, with_summary
 from contend.research.evidence import Evidence, EvidencePool, numbers_of, pool_of
@@ -60,7 +60,7 @@ async def plan(services: Services, state: ResearchState, best: Submission | None
         searches=_searches(pool),
         best_draft=shown_draft(best.draft, {}) if best else "",
         fixes=await fixes_for(services, state),
-        rejected=rejection_reason(state),
+        rejected=plan_rejection(state),
         round_number=state["round_number"],
         stance=stance_of(services, state),
         sources=searched_sources(state),

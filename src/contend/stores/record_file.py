@@ -233,8 +233,8 @@ class Job:
     creates: bool = False
     """It makes the file if there is none."""
 
-    def is_wanted(self) -> bool:
-        """Whether it is still wanted: a write is, also when its caller was cancelled."""
+    def start(self) -> bool:
+        """False where it is not wanted any more: a write is, also when its caller was cancelled."""
         return self.future is None or self.future.set_running_or_notify_cancel() or self.writes
 
     def settle(self, value: object) -> None:
@@ -279,7 +279,7 @@ class RecordThread:
             while True:
                 jobs = self._take()
                 if jobs:
-                    self._do([job for job in jobs if job.is_wanted()])
+                    self._do([job for job in jobs if job.start()])
                     self._file.take_turns()
                     continue
                 self._file.let_go()

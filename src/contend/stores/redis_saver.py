@@ -89,7 +89,7 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
                 await super().asetup()
 
     async def aget_tuple(self, config: RunnableConfig) -> base.CheckpointTuple | None:
-        with self._bounded_errors(config):
+        with self._thread_errors(config):
             async with asyncio.timeout(OPERATION_SECONDS):
                 return await super().aget_tuple(config)
 
@@ -106,7 +106,7 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
         end = base.get_checkpoint_id(before) if before else None
         most = limit if namespace is None and end is None else None
         count = 0
-        with self._bounded_errors(config):
+        with self._thread_errors(config):
             async for snapshot in super().alist(config, filter=filter, limit=most):
                 if count == limit:
                     return
@@ -125,7 +125,7 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
     ) -> RunnableConfig:
         if run_of(config, metadata) in self._deleted_runs:
             return config
-        with self._bounded_errors(config):
+        with self._thread_errors(config):
             async with asyncio.timeout(OPERATION_SECONDS):
                 # In the library's default mode a cancelled save saves once more, past any deadline.
                 return await super().aput(config, checkpoint, metadata, new_versions, stream_mode)
@@ -136,14 +136,14 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
         run = run_of(config)
         if run in self._deleted_runs:
             return
-        with self._bounded_errors(config):
+        with self._thread_errors(config):
             async with asyncio.timeout(OPERATION_SECONDS):
                 await super().aput_writes(config, writes, task_id, task_path)
                 if run and writes:
                     await self._note_writes(config, [channel for channel, _ in writes], task_id, run)
 
     async def adelete_thread(self, thread_id: str) -> None:
-        with self._bounded_errors(None):
+        with self._thread_errors(None):
             # The library deletes 10,000 entries of a thread at a time.
             while await self._entries(thread_id):
                 await super().adelete_thread(thread_id)
@@ -166,12 +166,12 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
     async def _places(self, field: Literal["thread_id", "run_id"], value: str) -> list[CheckpointPlace]:
         fields = ["thread_id", "checkpoint_ns", "checkpoint_id", "run_id", "source"]
         query = FilterQuery(filter_expression=Tag(field) == to_storage_safe_id(value), return_fields=fields)
-        with self._bounded_errors(None):
+        with self._thread_errors(None):
             pages = self.checkpoints_index.paginate(query, page_size=_PAGE)
             return [CheckpointPlace(*(row.get(each, "") for each in fields)) async for page in pages for row in page]
 
     async def _remove(self, places: Collection[CheckpointPlace], runs: Sequence[str] = ()) -> None:
-        with self._bounded_errors(None):
+        with self._thread_errors(None):
             for run in runs:
                 for write, registry in (await self._redis.hgetall(_writes_of(run))).items():
                     await self._redis.zrem(registry, write)
@@ -200,7 +200,7 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
         )
 
     @contextmanager
-    def _bounded_errors(self, config: RunnableConfig | None) -> Iterator[None]:
+    def _thread_errors(self, config: RunnableConfig | None) -> Iterator[None]:
         thread = (config or {}).get("configurable", {}).get("thread_id")
         then = f"; the run stands at its last saved step: go on with `contend resume {thread}`" if thread else ""
         if time.monotonic() < self._away_until:
