@@ -71,6 +71,7 @@ def test_an_empty_submission_is_refused(content: str) -> None:
     [
         ":", ".", THEME, f"# {THEME}", f"{THEME}\n\n{THEME}", "why do bridges hum in the wind", *KEYS,
         report(), report(*KEYS), report(*(f"{key} [1]." for key in KEYS)), report(THEME, *KEYS),
+        f"Solution: {THEME}", report("Thought process: Let us think step by step."), f"解答： {THEME}",
     ],
 )  # fmt: skip
 def test_a_submission_without_a_word_beyond_the_question_is_refused(content: str) -> None:
