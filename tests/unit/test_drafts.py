@@ -130,6 +130,16 @@ def test_a_draft_is_shown_with_places_passages_kinds_and_what_they_rest_on() -> 
     )
 
 
+def test_a_draft_is_shown_with_how_it_is_printed() -> None:
+    form = {"own_headings": True, "opening_heading": "1. What to do", "sources_by_name": True}
+
+    assert shown_draft(draft().model_copy(update=form), {}).splitlines()[1:4] == [
+        "Sources: listed by file name at the end",
+        "Headings: those of the sections alone are printed",
+        "Heading above summary and findings: 1. What to do",
+    ]
+
+
 def with_cells(**changed: object) -> Draft:
     return draft(sections=[{"heading": "Causes", "blocks": [OF_CELLS]}], **changed)
 

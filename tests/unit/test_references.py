@@ -11,6 +11,7 @@ from contend.models.record import Language
 from contend.models.research import ResearchReport, SearchResult
 from contend.report import head_markdown, published_markdown, read_draft, read_references, with_joined_marks
 from contend.scoring import submission_of
+from contend.text import bare_text
 from fakes.reports import finished_report, run_head
 
 BODY = "Bridges hum in wind [1]. Dampers help [2]. Nobody knows why [3]."
@@ -58,6 +59,11 @@ def test_three_marks_or_more_in_a_row_are_published_as_a_range_that_is_read_as_i
     assert check_validity(report, {source.url for source in report.sources}) == (5, 5, [])
 
 
+@pytest.mark.parametrize("marks", ["[1]", "[1,3]", "[8–10]", "[2,8–10]"])
+def test_a_sentence_is_the_same_with_its_marks_and_without(marks: str) -> None:
+    assert bare_text(f"It hums{marks}.") == bare_text("It hums.")
+
+
 def named_report() -> ResearchReport:
     """Its sources: two files of a folder, a page of the web, and a file whose name looks like a mark."""
     urls = ["file:///docs/prices.csv", "file:///docs/old/letter 2.txt", "https://a.example/x", "file:///docs/a[1].md"]
@@ -86,6 +92,13 @@ def test_a_report_whose_reader_lays_it_out_and_asks_for_its_documents_ends_with_
     without = published(report.model_copy(update={"sources_by_name": False}))
     assert read_references(text).body == read_references(without).body
     assert "## Sources" not in published(report.model_copy(update={"own_headings": False}))
+
+
+def test_a_report_that_cites_nothing_ends_with_no_names() -> None:
+    texts = {"executive_summary": "It hums.", "key_findings": ["It hums."], "detailed_analysis": "It hums."}
+    report = named_report().model_copy(update={**texts, "constraints_and_challenges": "", "own_headings": True})
+
+    assert "## Sources" not in published(report)
 
 
 def test_a_report_whose_reader_says_how_it_is_laid_out_has_the_headings_of_its_sections_alone() -> None:

@@ -44,6 +44,7 @@ def test_a_sentence_without_a_full_stop_gets_one() -> None:
         ("It hums where:", "It hums where[1]:"),
         ("橋は次の場合に鳴る：", "橋は次の場合に鳴る[1]："),
         ("wind; ", "wind[1];"),
+        ("It hums where :", "It hums where[1] :"),
     ],
 )
 def test_what_leads_on_to_the_next_keeps_its_end(text: str, shown: str) -> None:
