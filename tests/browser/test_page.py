@@ -90,11 +90,35 @@ def test_a_range_of_citations_opens_what_each_of_its_sources_says(page: Page, en
     expect(evidence.locator("blockquote")).to_have_count(3)
 
 
+def test_an_open_draft_is_fetched_once_however_often_the_page_of_its_run_is_drawn(
+    page: Page, endpoint: Vendors
+) -> None:
+    endpoint.hang(prompt="evaluator/verdicts")
+    ask(page)
+    part = page.locator("details.round").first
+    requests: list[str] = []
+    page.route("**/documents/*", lambda route: (requests.append(route.request.url), route.continue_()))
+
+    part.locator("summary", has_text="Read the draft").first.click()
+    expect(part.locator("article").first).to_contain_text("checkpoint")
+    with page.expect_response(re.compile(r"/research/[^/]+$")):
+        pass
+
+    expect(part.locator("article").first).to_contain_text("checkpoint")
+    assert len(requests) == 1
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("stopped", exact=True)).to_be_visible()
+
+
 def test_a_run_is_stopped_and_goes_on(page: Page, endpoint: Vendors) -> None:
     endpoint.hang(prompt="research/write")
     ask(page)
     expect(page.get_by_role("row", name="Alpha").first).to_contain_text("Draft")
-    page.get_by_role("button", name="Stop").click()
+    # The page is drawn anew while the button is held down, and it is one button that is pressed and let go.
+    page.get_by_role("button", name="Stop").hover()
+    with page.expect_response(re.compile(r"/research/[^/]+$")):
+        page.mouse.down()
+    page.mouse.up()
     expect(page.get_by_text("stopped", exact=True)).to_be_visible()
 
     endpoint.heal()

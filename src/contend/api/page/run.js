@@ -42,7 +42,7 @@ class RunView {
       onBack: () => this.announce(""),
     });
     this.stop = stop;
-    const ticking = setInterval(() => this.isLive() && this.drawHead(), 1000);
+    const ticking = setInterval(() => this.isLive() && !isPressed() && this.drawHead(), 1000);
     const looking = setInterval(() => this.isLive() && this.load(), LOOK_MILLISECONDS);
     return () => { stop(); clearInterval(ticking); clearInterval(looking); cancelAnimationFrame(this.frame); };
   }
@@ -71,6 +71,10 @@ class RunView {
     apply(this.run, event);
     if (event.type === "question_asked") this.load();
     // Past events come all at once: they are drawn together.
+    this.drawSoon();
+  }
+
+  drawSoon() {
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => this.draw());
   }
@@ -92,6 +96,10 @@ class RunView {
 
   draw() {
     if (this.isGone) return;
+    if (isPressed()) {
+      this.drawSoon();
+      return;
+    }
     this.drawHead();
     this.drawQuestions();
     this.run.isLive = this.isLive();
@@ -196,6 +204,9 @@ class RunView {
   }
 }
 
+/** What is replaced between press and release is not clicked. */
+const isPressed = () => document.body.matches(":active");
+
 function watchView(run, id) {
   return el("div.stack", {},
     run.documents && run.documents.read < run.documents.files && el("p.notice", {}, t("documents_read", run.documents)),
@@ -288,6 +299,18 @@ function searchPart(round) {
       el("ul.small.quiet", {}, search.hits.slice(0, 5).map((hit) => el("li", {}, hit.title, hit.published_date && ` (${hit.published_date})`)))))));
 }
 
+/** Texts of drafts: where a run goes on, its page is drawn anew faster than a slow server answers. */
+const drafts = new Map();
+
+function draftText(id, document) {
+  const key = `${id}/${document}`;
+  if (!drafts.has(key)) {
+    drafts.set(key, api.document(id, document));
+    drafts.get(key).catch(() => drafts.delete(key));
+  }
+  return drafts.get(key);
+}
+
 /** A draft's text, fetched when somebody opens it; `place` tells two of the same text apart. */
 function draftPart(id, document, place) {
   const text = el("article.small");
@@ -295,7 +318,7 @@ function draftPart(id, document, place) {
   part.addEventListener("toggle", async () => {
     if (!part.open || text.childNodes.length) return;
     try {
-      markdownInto(text, await api.document(id, document));
+      markdownInto(text, await draftText(id, document));
     } catch (error) {
       refill(text, problem(error));
     }
