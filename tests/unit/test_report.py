@@ -125,14 +125,6 @@ def test_a_draft_of_nothing_but_an_address_is_refused() -> None:
         build(draft(findings=[sentence("https://evil.example/page")]))
 
 
-def test_a_short_answer_is_a_report() -> None:
-    answer = [sentence("The plant makes 4,200 units a month.", "a")]
-
-    report = build(draft(summary=answer, findings=answer, analysis=answer))
-
-    assert report.executive_summary == "The plant makes 4,200 units a month[1]."
-
-
 def test_a_long_part_loses_nothing() -> None:
     report = build(draft(summary=[sentence(f"{FILLER}.", "a")] * 20, limits=[sentence(f"{FILLER}.", "a")] * 30))
 
