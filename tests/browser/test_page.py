@@ -110,6 +110,36 @@ def test_an_open_draft_is_fetched_once_however_often_the_page_of_its_run_is_draw
     expect(page.get_by_text("stopped", exact=True)).to_be_visible()
 
 
+def test_a_mark_stays_with_its_word_and_a_bold_subject_is_bold_beside_its_passages(
+    page: Page, endpoint: Vendors
+) -> None:
+    text = '"findings": [{"text": "**Resume.** A run goes on after a crash where its last checkpoint stood'
+    for prompt in ("research/write", "research/merge"):
+        endpoint.malform(lambda reply: re.sub(r'"findings": \[\{"text": "[^"]*', text, reply), prompt=prompt)
+    ask(page)
+    finding = page.locator("article li", has=page.locator("strong", has_text="Resume."))
+    expect(finding).to_be_visible()
+    for width in range(100, 600, 2):
+        finding.evaluate("(item, width) => { item.style.width = `${width}px`; }", width)
+        assert finding.evaluate(_MARK_BEGINS_A_LINE) is False, width
+
+    finding.locator("button.cite").click()
+
+    evidence = page.get_by_role("complementary", name="Evidence")
+    expect(evidence.locator("strong")).to_have_text("Resume.")
+    expect(evidence).not_to_contain_text("**")
+
+
+_MARK_BEGINS_A_LINE = """item => {
+  const mark = item.querySelector("button.cite").getBoundingClientRect();
+  const word = document.createRange();
+  word.selectNodeContents(item);
+  word.setEndBefore(item.querySelector("button.cite"));
+  const letters = [...word.getClientRects()].filter(({ width }) => width > 0);
+  return mark.left < letters.at(-1).right - 1;
+}"""
+
+
 def test_a_run_is_stopped_and_goes_on(page: Page, endpoint: Vendors) -> None:
     endpoint.hang(prompt="research/write")
     ask(page)

@@ -73,17 +73,25 @@ function linkCitations(article, evidence, open) {
   for (const text of texts) {
     const parts = text.data.split(CITATION);
     if (parts.length === 1) continue;
-    text.replaceWith(...parts.map((part, index) => {
-      if (index % 2 === 0) return part;
+    const nodes = [parts[0]];
+    for (let nth = 1; nth < parts.length; nth += 2) {
+      const [part, after] = parts.slice(nth, nth + 2);
       // What comes after the report's text, such as the list of its sources, cites nothing.
       const marks = marksOf(part, evidence.marks.slice(place));
-      if (!marks.length) return `[${part}]`;
+      if (!marks.length) {
+        nodes.push(`${nodes.pop()}[${part}]${after}`);
+        continue;
+      }
       place += marks.length;
       const citations = marks.map((mark) => ({ ...mark, source: evidence.sources[mark.number - 1] }));
       const title = citations.map(({ source }) => source.title).join("; ");
       const button = el(marks[0].doubt ? "button.cite.doubtful" : "button.cite", { type: "button", "aria-expanded": "false", title, onclick: () => open(button, citations) }, `[${part}]`);
-      return button;
-    }));
+      // Browsers end a line before a button: it keeps the last letter before it.
+      const before = [...nodes.pop()];
+      const letter = before.pop();
+      nodes.push(before.join(""), el("span.cited", {}, letter, button), after);
+    }
+    text.replaceWith(...nodes);
   }
 }
 
@@ -108,7 +116,7 @@ function openEvidence(aside, button, marks) {
   const { sentence, doubt } = marks[0];
   refill(aside,
     el("button.close", { type: "button", onclick: close, "aria-label": t("close") }, "✕"),
-    sentence && el("p.small", {}, sentence),
+    sentence && markdownInto(el("div.small"), sentence),
     doubt && el("p.notice.warn.small", {}, `${t("doubtful")}: ${doubt}`),
     marks.map(sourceEvidence));
   aside.parentElement.onkeydown = (event) => { if (event.key === "Escape") close(); };
