@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -12,7 +13,8 @@ import pytest
 
 from contend.errors import StoreError, StoreLocked
 from contend.stores.record import RecordStore
-from contend.stores.record_file import Job, RecordFile, RecordThread
+from contend.stores.record_file import Job, RecordFile, RecordThread, Work
+from contend.stores.record_schema import set_pairwise
 from fakes.record_rows import NAN, RUN, call, decision, evaluation, execution, rows_in, submission
 
 
@@ -136,16 +138,68 @@ async def test_a_durable_write_whose_caller_is_cancelled_is_written(store: Recor
     assert len(await store.rounds(RUN, "a")) == 1
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-async def test_a_defect_on_the_records_thread_leaves_nobody_waiting(path: Path) -> None:
-    thread, done = RecordThread(RecordFile(path, lock_seconds=1.0)), Future[None]()
-    thread.submit(Job(what="a defect", work=lambda _: 1 / 0, creates=True, writes=True, future=done))
-    started = [each for each in threading.enumerate() if each.name == "contend-record"]
+def row(team: str) -> Job:
+    """A write that nobody waits for."""
+    return Job(what=f"the row of team {team}", work=partial(set_pairwise, team, {team: 1.0}), writes=True, creates=True)
 
-    with pytest.raises(StoreError, match="a defect was given up"):
-        await asyncio.wrap_future(done)
+
+async def result(thread: RecordThread, what: str, work: Work[object] | None = None, *, writes: bool = False) -> object:
+    done = Future[object]()
+    thread.submit(Job(what=what, work=work, future=done, writes=writes, creates=writes))
+    return await asyncio.wrap_future(done)
+
+
+@pytest.mark.parametrize("writes", [True, False])
+async def test_a_defect_in_work_on_the_record_is_told_and_costs_no_other_row(
+    path: Path, caplog: pytest.LogCaptureFixture, *, writes: bool
+) -> None:
+    thread = RecordThread(RecordFile(path, lock_seconds=0.05), moment_seconds=60)
+    holder = RecordFile(path, lock_seconds=60.0)
+    holder.connection()
+    thread.submit(row("before"))
+    with pytest.raises(StoreLocked):
+        await result(thread, "all", lambda _: None, writes=True)
+    holder.let_go()
+
+    thread.submit(row("with it"))
+    with pytest.raises(StoreError, match="a defect: ZeroDivisionError: division by zero"):
+        await result(thread, "a defect", lambda _: 1 / 0, writes=writes)
+    thread.submit(row("after"))
+
+    await result(thread, "closing")
+    assert len(rows_in(path, "pairwise")) == 3
+    assert [record.levelname for record in caplog.records if record.exc_info] == ["ERROR"]
+
+
+class Broken(RecordFile):
+    """A file with a defect, until it is whole."""
+
+    whole = False
+
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        if not self.whole:
+            raise ZeroDivisionError
+        return super().connection()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_a_defect_that_ends_the_records_thread_leaves_nobody_waiting_and_costs_no_row(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = Broken(path, lock_seconds=60.0)
+    thread = RecordThread(file, moment_seconds=60)
+    thread.submit(row("before"))
+    started = [each for each in threading.enumerate() if each.name == "contend-record"]
+    with pytest.raises(StoreError, match="the record's thread ended by a defect"):
+        await result(thread, "all", lambda _: None, writes=True)
     for each in started:
         await asyncio.to_thread(each.join)
+    file.whole = True
+    thread.submit(row("after"))
+
+    await result(thread, "closing")
+    assert len(rows_in(path, "pairwise")) == 2
+    assert "(1 writes wait)" in caplog.text
 
 
 async def test_a_file_that_is_no_database_is_named(path: Path) -> None:

@@ -128,8 +128,11 @@ class RecordFile:
             time.sleep(_PAUSE_SECONDS)
 
     def failure(self, what: str, error: Exception) -> StoreError:
-        """A `StoreError` of one line for an error from below."""
+        """A `StoreError` of one line for an error from below; of a defect of ours the log has the rest."""
         reason = str(error).partition("\n")[0]
+        if not isinstance(error, duckdb.Error | OSError | ValueError):
+            reason = f"{type(error).__name__}: {reason}"
+            logger.error("record %s %s", self._path, what, exc_info=error)
         return StoreError(f"record {self._path} {what}: {reason}")
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
@@ -295,6 +298,8 @@ class RecordThread:
             moment = self._moment_seconds if self._queue else self._file.idle_seconds
             self._wake.wait_for(lambda: any(job.future is not None for job in self._queue), timeout=moment)
             jobs, self._queue = self._queue, []
+        if jobs:
+            jobs, self._pending_writes = [*self._pending_writes, *jobs], []
         return jobs
 
     def _ended(self) -> bool:
@@ -304,18 +309,18 @@ class RecordThread:
             return self._thread is None
 
     def _abandon(self, jobs: list[Job]) -> None:
-        """After a defect of ours nobody is left waiting for ever."""
-        with self._wake:
-            unfinished, self._queue, self._thread = [*jobs, *self._queue], [], None
-        self._file.let_go()
-        for job in unfinished:
-            if job.future is None or not job.future.done():
-                job.fail(StoreError(f"{job.what} was given up: the record's thread ended"))
+        """After a defect of ours nobody is left waiting for ever; the other writes stay for the next time."""
+        try:
+            self._file.let_go()
+        finally:
+            with self._wake:
+                jobs, self._queue, self._thread = [*jobs, *self._queue], [], None
+                unfinished = [job for job in jobs if job.future is None or not job.future.done()]
+                self._refuse(unfinished, StoreError("the record's thread ended by a defect of contend's"))
 
     def _do(self, jobs: list[Job]) -> None:
-        writes = [*self._pending_writes, *(job for job in jobs if job.writes)]
+        writes = [job for job in jobs if job.writes]
         work = [*writes, *(job for job in jobs if job.work and not job.writes)]
-        self._pending_writes = []
         try:
             if work and (any(job.creates for job in work) or self._file.exists()):
                 self._file.connection()
@@ -340,7 +345,7 @@ class RecordThread:
                 values = do_all((job.work for job in jobs), connection, as_new=as_new)
         except StoreError as error:
             self._refuse(jobs, error)
-        except duckdb.Error as error:
+        except Exception as error:  # noqa: BLE001 - a defect of ours in one's work spoils no other, either
             if as_new and isinstance(error, duckdb.ConstraintException):
                 self._commit(jobs, as_new=False)
                 return
@@ -373,7 +378,7 @@ class RecordThread:
                 job.settle(job.work(self._file.connection()) if job.work else None)
             except StoreError as error:
                 job.fail(error)
-            except (duckdb.Error, ValueError) as error:
+            except Exception as error:  # noqa: BLE001 - the same
                 job.fail(self._file.failure(f"did not give {job.what}", error))
 
     def _close(self, jobs: list[Job]) -> None:
