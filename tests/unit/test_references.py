@@ -1,10 +1,12 @@
 """Texts of others: their marks, and their references in whatever layout."""
 
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from contend.checks import check_validity
 from contend.models.record import Language
@@ -87,7 +89,7 @@ def test_a_report_whose_reader_lays_it_out_and_asks_for_its_documents_ends_with_
 
     text = published(report, appendix="## About this run")
 
-    names = "1. prices.csv\n2. old/letter 2.txt\n3. https://a.example/x\n4. a[1].md"
+    names = "1. prices.csv\n2. old/letter 2.txt\n3. https://a.example/x\n4. a\\[1\\].md"
     assert f"\n\n## Sources\n\n{names}\n\n## About this run\n" in text
     without = published(report.model_copy(update={"sources_by_name": False}))
     assert read_references(text).body == read_references(without).body
@@ -135,8 +137,50 @@ def test_titles_names_and_addresses_of_sources_stay_as_they_are() -> None:
 
     report = report.model_copy(update={"sources": [*report.sources[:3], two]})
 
-    assert "   - URL: a[1][2].md\n" in published(report)
-    assert "\n4. a[1][2].md\n" in published(report.model_copy(update={"own_headings": True}))
+    assert "   - URL: a\\[1\\]\\[2\\].md\n" in published(report)
+    assert "\n4. a\\[1\\]\\[2\\].md\n" in published(report.model_copy(update={"own_headings": True}))
+
+
+ODD_NAMES = [
+    "[x] brief 2026.md", "見積_2026 [最終].md", "a*b*c_plan_d_.md", "__init__ <b>&amp;`x`.md", "cost|table.csv",
+    "1. Offer.md", "- notes.txt", "# minutes.md", "R&D_2026_final.md", "~~old~~ \\_x.md", "[prices](b.example).md",
+]  # fmt: skip
+
+
+def shown(markdown: str) -> str:
+    """What a reader of the Markdown sees."""
+    blocks = MarkdownIt("gfm-like", {"html": True, "linkify": False}).parse(markdown)
+    return "\n".join(
+        "".join(f"<{child.tag}>" if child.tag and child.nesting else child.content for child in block.children or ())
+        for block in blocks
+        if block.type == "inline"
+    )
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_a_name_with_signs_of_markdown_is_shown_as_it_is_and_read_as_it_is(name: str) -> None:
+    report = named_report()
+    odd = report.sources[3].model_copy(update={"url": f"file:///docs/{quote(name)}", "title": name})
+    report = report.model_copy(update={"sources": [*report.sources[:3], odd]})
+    own = report.model_copy(update={"own_headings": True})
+
+    assert f"\n<strong>{name}<strong>\nSource: local\nURL: {name}\n" in shown(published(report))
+    assert f"\n<strong>{name}<strong>; {name}\n" in shown(published(own))
+    names = published(own).partition("\n## Sources\n")[2].partition("\n## References\n")[0]
+    assert shown(names).splitlines() == ["prices.csv", "old/letter 2.txt", "https://a.example/x", name]
+    assert read_references(published(report)).entries[4].text.splitlines()[2].endswith(f"URL: {name}")
+    assert read_references(published(own)).entries[4].text == f"**{name}**; {name}"
+
+
+def test_a_name_without_signs_and_an_address_of_the_web_are_printed_letter_by_letter() -> None:
+    urls = ["file:///docs/order_brief-2026_09 (R&D) %232.md", "https://a.example/a_*b*_[c]?x=1&amp=2"]
+    report = named_report()
+    sources = [report.sources[0].model_copy(update={"url": url}) for url in urls]
+
+    text = published(report.model_copy(update={"sources": sources}))
+
+    assert "   - URL: order_brief-2026_09 (R&D) #2.md\n" in text
+    assert "   - URL: https://a.example/a_*b*_[c]?x=1&amp=2\n" in text
 
 
 def test_what_others_wrote_in_brackets_stays_where_their_references_are_no_files() -> None:

@@ -24,7 +24,7 @@ from contend.report import (
 )
 from contend.stores import write_file
 from contend.team.metrics import by_judges
-from contend.text import WORDS, count_text, shorten, shown_score
+from contend.text import WORDS, count_text, inert, shorten, shown_score
 
 DOUBTFUL_SIGN = "⚠"
 """Stands behind a published sentence that its source was not seen to say."""
@@ -139,7 +139,9 @@ def _places_of(lines: Sequence[PublishedLine]) -> list[str]:
     for line in lines:
         for number, passages in line.marks:
             headings.setdefault(number, {}).update({each.heading: None for each in passages if each.heading})
-    return [f"[{number}] {'; '.join(of_source)}" for number, of_source in sorted(headings.items()) if of_source]
+    return [
+        f"[{number}] {'; '.join(map(inert, of_source))}" for number, of_source in sorted(headings.items()) if of_source
+    ]
 
 
 def _speaking_sources(submission: Submission, language: Language) -> list[str]:
@@ -156,7 +158,7 @@ def _speaking_sources(submission: Submission, language: Language) -> list[str]:
 
 def named_sources(report: ResearchReport, urls: Iterable[str], language: Language) -> list[str]:
     """Each source by its mark and title; one that the report does not list as such, or not at all."""
-    names = {source.url: f"[{number}] {source.title}" for number, source in enumerate(report.sources, start=1)}
+    names = {source.url: f"[{number}] {inert(source.title)}" for number, source in enumerate(report.sources, start=1)}
     return [names.get(url, WORDS[language].not_listed) for url in dict.fromkeys(urls)]
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from contend.models.record import Language, Record, Score, Text, Theme, UtcDatetime, utc_now
-from contend.text import WORDS, shown_address, without_code
+from contend.text import OPENS_BLOCK, WORDS, inert, shown_address, without_code
 
 SourceName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
 
@@ -362,12 +362,13 @@ class ResearchReport(Record):
         if self.constraints_and_challenges:
             parts += [f"## {headings.limits}", self.constraints_and_challenges]
         if named := self.named_sources():
-            names = (shown_address(source.url, folders) for source in named)
+            # A name that begins with a number or a dash would open a list of its own.
+            names = (OPENS_BLOCK.sub(r"\1\\", _address(source, folders), count=1) for source in named)
             parts += [f"## {headings.sources}", "\n".join(f"{at}. {name}" for at, name in enumerate(names, start=1))]
         parts.append(f"## {headings.references}")
         for number, source in enumerate(self.sources, start=1):
             parts += [f"### {headings.also_read}"] if number == self.cited_count() + 1 else []
-            parts.append(_reference(number, source, shown_address(source.url, folders), short=self.own_headings))
+            parts.append(_reference(number, source, _address(source, folders), short=self.own_headings))
         parts.append(f"{GENERATED_AT}: {self.generated_at:%Y-%m-%d %H:%M:%S} UTC*")
         return "\n\n".join(parts)
 
@@ -375,11 +376,17 @@ class ResearchReport(Record):
 _SECTION_HEADING = re.compile(r"^### ", re.MULTILINE)
 
 
+def _address(source: SearchResult, folders: Sequence[Path]) -> str:
+    """Where the source stands, in Markdown; what people and programs copy as an address holds no escapes."""
+    shown = shown_address(source.url, folders)
+    return shown if "://" in shown else inert(shown)
+
+
 def _reference(number: int, source: SearchResult, address: str, *, short: bool) -> str:
-    authors = ", ".join(source.authors or [])
+    title, authors = inert(source.title), ", ".join(source.authors or [])
     if short:
-        return "; ".join(filter(None, [f"{number}. **{source.title}**", address, source.published_date, authors]))
-    lines = [f"{number}. **{source.title}**", f"   - Source: {source.source}", f"   - URL: {address}"]
+        return "; ".join(filter(None, [f"{number}. **{title}**", address, source.published_date, authors]))
+    lines = [f"{number}. **{title}**", f"   - Source: {source.source}", f"   - URL: {address}"]
     lines += [f"   - Published: {source.published_date}"] if source.published_date else []
     lines += [f"   - Authors: {authors}"] if authors else []
     return "\n".join(lines)

@@ -10,10 +10,9 @@ from contend.models.task import title_of
 from contend.quotes.answering import Quote, QuotedAnswer, words_of
 from contend.quotes.units import cells_of, said_by
 from contend.report.plain import plain_title, table_row, table_ruler
-from contend.text import WORDS, clean, file_name, shorten, split_code, terms, without_item_mark
+from contend.text import WORDS, clean, file_name, inert, shorten, split_code, terms, without_item_mark
 
 _MARK_UP = re.compile(r"\*\*|__|(?<!!)\[([^\[\]]*)\]\([^()\s]*\)")
-_LIVE = re.compile(r"[\\`*_\[\]<>|~&#]")
 _WORDS = re.compile(r"\d+(?:[.,]\d+)*|[\u3005-\u3007\u3041-\u30ff\u3400-\u9fff]+|[^\W\d_]+")
 _PART_CHARACTERS = 300
 _SUMMARY = 500
@@ -87,11 +86,11 @@ def _quote_lines(quotes: Sequence[Quote]) -> Iterator[str]:
     words = frozenset(word for quote in quotes for word in quote.words)
     if unit.kind == "row":
         names = cells_of(unit.lead)
-        yield table_row([_inline(name, words) for name in names])
+        yield table_row([_cell(name, words) for name in names])
         yield table_ruler(len(names))
         for quote in quotes:
             cells = [*cells_of(quote.unit.text), *[""] * len(names)][: len(names)]
-            yield table_row([_inline(cell, words) for cell in cells])
+            yield table_row([_cell(cell, words) for cell in cells])
         return
     if unit.lead:
         yield from (_inline(without_item_mark(unit.lead), words), "")
@@ -120,6 +119,10 @@ def _part_text(part: str) -> str:
     return shorten(clean(part, single_line=True), _PART_CHARACTERS)
 
 
+def _cell(text: str, words: frozenset[str]) -> str:
+    return _inline(text, words).replace("|", "\\|")
+
+
 def _inline(text: str, words: frozenset[str]) -> str:
     """The text as its document shows it, inert in Markdown, with the words that were asked for in bold."""
     pieces = split_code(clean(text, single_line=True))
@@ -130,11 +133,7 @@ def _inline(text: str, words: frozenset[str]) -> str:
 def _emphasize(text: str, words: frozenset[str]) -> str:
     markdown, end = "", 0
     for match in _WORDS.finditer(text):
-        markdown += _inert(text[end : match.start()])
+        markdown += inert(text[end : match.start()])
         markdown += "".join(f"**{run}**" if strong else run for strong, run in words_of(match[0], words))
         end = match.end()
-    return markdown + _inert(text[end:])
-
-
-def _inert(text: str) -> str:
-    return _LIVE.sub(lambda match: f"\\{match[0]}", text)
+    return markdown + inert(text[end:])

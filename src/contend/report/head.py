@@ -10,7 +10,7 @@ from contend.models.record import Language, Record, Score
 from contend.models.round import LeaderboardEntry
 from contend.models.task import RunStatus, RunUsage
 from contend.report.plain import plain_title, table_row
-from contend.text import WORDS, count_text, shown_score
+from contend.text import WORDS, count_text, inert, shown_score
 
 
 class ReportHead(Record):
@@ -109,7 +109,7 @@ def _facts(head: ReportHead, language: Language) -> Iterator[str]:
         yield fact(words.usage, _usage(head.usage, language))
     lists = (
         (words.sources_off, _with_reasons(head.sources_off)),
-        (words.left_out, head.left_out),
+        (words.left_out, map(inert, head.left_out)),
         (words.unread, _with_reasons(head.unread)),
         (words.missing, _with_reasons(head.missing)),
         (words.speaking, head.speaking),

@@ -14,6 +14,7 @@ from contend.models.record import Language
 from contend.models.research import MARK, ResearchReport
 from contend.text import (
     ADDRESS,
+    OPENS_BLOCK,
     WORDS,
     address_key,
     clean,
@@ -56,7 +57,6 @@ _AUTOLINK = re.compile(r"<([^\s<>]+)>")
 _TWICE = re.compile(r"[(（]([(（][^()（）]{0,40}[)）])[)）]")
 
 _ESCAPED_OR_LIVE = re.compile(r"\\[!-/:-@\[-`{-~]|\\\Z|`|<(?=[A-Za-z/!?])|\](?=\()")
-_OPENS_BLOCK = re.compile(r"\A(\d{1,9}(?=[.)](?:\s|\Z))|(?=#{1,6}(?:\s|\Z)|>|[-+*](?:\s|\Z)|~{3}|\[[^\[\]]*\]:))")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _CODE = re.compile("\x00(\\d+)\x01")
 
@@ -83,7 +83,7 @@ def plain_text(text: str, sources: Collection[str] = (), *, in_cell: bool = Fals
     cited_by_code = _cited_by_code(whole, {address_key(each) for each in sources}, language)
     escaped_text = _ESCAPED_OR_LIVE.sub(_escape, cited_by_code).strip()
     if not in_cell:
-        escaped_text = _OPENS_BLOCK.sub(r"\1\\", escaped_text, count=1)
+        escaped_text = OPENS_BLOCK.sub(r"\1\\", escaped_text, count=1)
     return _CODE.sub(lambda match: code[int(match[1])], escaped_text)
 
 

@@ -32,6 +32,7 @@ from contend.text import (
     split_code,
     split_sentences,
     without_code,
+    without_escapes,
     without_item_mark,
     without_marks,
     without_tail,
@@ -101,7 +102,8 @@ def read_references(markdown: str) -> ReferencedText:
         for entry in candidates:
             if not (entry.defined or of_references or (addressed and cites and not _SEVERAL.search(entry.text()))):
                 continue
-            entries[entry.number] = Reference(entry.text(), _address(entry.text()))
+            shown = without_escapes(entry.text())
+            entries[entry.number] = Reference(shown, _address(shown))
             own_lines.update(range(entry.begin, entry.begin + len(entry.lines)))
         if of_references:
             own_lines.add(begin)

@@ -28,9 +28,11 @@ from contend.text.characters import (
 )
 from contend.text.en import Headings, Words
 from contend.text.sentences import (
+    OPENS_BLOCK,
     SENTENCE_STOPS,
     bare_text,
     compact_tables,
+    inert,
     is_pair,
     one_line,
     split_blocks,
@@ -39,17 +41,18 @@ from contend.text.sentences import (
     table_row,
     without_anchor,
     without_code,
+    without_escapes,
     without_item_mark,
     without_marks,
     without_sentences,
 )
 
 __all__ = [
-    "ADDRESS", "SENTENCE_STOPS", "WORDS", "Headings", "Words", "address_key", "addresses", "bare_text",
+    "ADDRESS", "OPENS_BLOCK", "SENTENCE_STOPS", "WORDS", "Headings", "Words", "address_key", "addresses", "bare_text",
     "canonical_url", "clean", "compact_tables", "count_text", "detect_language", "estimate_tokens", "file_name",
-    "fold", "host_of", "is_pair", "normalize", "one_line", "shared_content", "shorten", "shown_address", "shown_score",
-    "split_blocks", "split_code", "split_sentences", "table_row", "terms", "without_anchor", "without_code",
-    "without_item_mark", "without_marks", "without_sentences", "without_tail",
+    "fold", "host_of", "inert", "is_pair", "normalize", "one_line", "shared_content", "shorten", "shown_address",
+    "shown_score", "split_blocks", "split_code", "split_sentences", "table_row", "terms", "without_anchor",
+    "without_code", "without_escapes", "without_item_mark", "without_marks", "without_sentences", "without_tail",
 ]  # fmt: skip
 
 

@@ -191,6 +191,22 @@ def without_anchor(heading: str) -> str:
     return _ANCHOR.sub("", heading)
 
 
+_LIVE = re.compile(r"[\\`*\[\]<>~]|(?<![^\W_])_|_(?![^\W_])|&(?=#?(?:\w*;|\Z))|\A#")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+OPENS_BLOCK = re.compile(r"\A(\d{1,9}(?=[.)](?:\s|\Z))|(?=#{1,6}(?:\s|\Z)|>|[-+*](?:\s|\Z)|~{3}|\[[^\[\]]*\]:))")
+"""What makes a line a heading, a quote, an item of a list or a definition: before the end of its match comes a `\\`."""
+
+
+def inert(text: str) -> str:
+    """The text as Markdown that shows it letter by letter, within a line that is no table's."""
+    return _LIVE.sub(lambda match: f"\\{match[0]}", text)
+
+
+def without_escapes(markdown: str) -> str:
+    """What `inert` was given."""
+    return _ESCAPED.sub(r"\1", markdown)
+
+
 def bare_text(text: str) -> str:
     """What two renderings of one sentence share: no white space, emphasis, link targets or citation marks."""
     return re.sub(r"[\s*_`]", "", _JOINED_CITATIONS.sub("", without_marks(_LINK_TARGET.sub(r"\1", text)))).casefold()
