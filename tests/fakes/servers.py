@@ -2,7 +2,9 @@
 
 import asyncio
 import http.client
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -87,9 +89,19 @@ class Server:
             time.sleep(0.05)
 
     def kill(self) -> None:
-        """SIGKILL."""
+        """SIGKILL; its worker's, too, which `langgraph dev` has."""
+        workers = _children(self.process.pid)
         self.process.kill()
         self.process.wait()
+        for worker in workers:
+            with suppress(ProcessLookupError):  # it ended with its parent
+                os.kill(worker, signal.SIGKILL)
+
+
+def _children(pid: int) -> list[int]:
+    """As Linux tells them; elsewhere none is known."""
+    file = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(child) for child in file.read_text("ascii").split()] if file.exists() else []
 
 
 def ask(

@@ -1,17 +1,32 @@
-"""An Agent Server that was killed: its runs go on in the next one and end as if nothing had happened."""
+"""An Agent Server that was killed: its runs go on in the next one and end as if nothing had happened.
 
+Their documents are behind a link, which LangGraph's server lets nobody follow on its event loop.
+"""
+
+import shutil
 import time
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pytest
+
+from fakes.api_client import research_api
 from fakes.contests import Contest, write_workspace
-from fakes.servers import Server, agent_server
+from fakes.servers import Server, agent_server, fresh_clone, langgraph_dev
 from fakes.traces import call_counts, record_of, without_differences
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash?"
 OPTIONS = {"teams": ["alpha"], "max_rounds": 1, "learn": False}
+
+
+@pytest.fixture
+def linked(tmp_path: Path, documents: Path) -> Path:
+    """The documents by a link to their folder."""
+    link = tmp_path / "linked"
+    link.symlink_to(documents)
+    return link
 
 
 def start(server: Server, thread: str, context: dict[str, Any]) -> str:
@@ -34,21 +49,21 @@ def wait_for_queue(workspace: Path) -> None:
 
 
 async def test_runs_of_a_killed_server_go_on_in_the_next_one_and_in_the_command_line(
-    workspace: Path, tmp_path: Path, documents: Path, vendors: Vendors
+    workspace: Path, tmp_path: Path, linked: Path, vendors: Vendors
 ) -> None:
     """A server that has written its queue takes its runs up by itself."""
     queued, other = str(uuid4()), str(uuid4())
     for folder in (workspace, tmp_path / "undisturbed"):
         write_workspace(folder, seconds=600)
-    undisturbed = Contest(tmp_path / "undisturbed", documents, vendors.base_url)
+    undisturbed = Contest(tmp_path / "undisturbed", linked, vendors.base_url)
     for thread in (queued, other):
         await undisturbed.run(THEME, thread_id=thread, **OPTIONS)
     expected = call_counts(vendors.calls)
     vendors.calls.clear()
 
     vendors.hang(prompt="reviewer/review")
-    options = {**OPTIONS, "documents": [str(documents)], "sources": ["local"]}
-    variables = {"OPENAI_BASE_URL": vendors.base_url, "CONTEND_SERVED_FOLDERS": str(documents)}
+    options = {**OPTIONS, "documents": [str(linked)], "sources": ["local"]}
+    variables = {"OPENAI_BASE_URL": vendors.base_url, "CONTEND_SERVED_FOLDERS": str(linked)}
     with agent_server(workspace, **variables) as server:
         run = start(server, queued, options)
         start(server, other, options)
@@ -56,7 +71,7 @@ async def test_runs_of_a_killed_server_go_on_in_the_next_one_and_in_the_command_
         wait_for_queue(workspace)
         server.kill()
     vendors.heal()
-    resumed = await Contest(workspace, documents, vendors.base_url).resume(other)
+    resumed = await Contest(workspace, linked, vendors.base_url).resume(other)
     with agent_server(workspace, **variables) as server:
         joined = server.client.runs.join(queued, run)
         again = server.run("contend", None, thread_id=other)
@@ -67,6 +82,32 @@ async def test_runs_of_a_killed_server_go_on_in_the_next_one_and_in_the_command_
     assert record_of(workspace) == record_of(undisturbed.workspace)
     for thread in (queued, other):
         assert _report(workspace, thread) == _report(undisturbed.workspace, thread)
+
+
+def test_a_run_that_the_next_server_does_not_know_goes_on_when_the_api_asks_for_it(
+    tmp_path: Path, linked: Path, vendors: Vendors
+) -> None:
+    """By bare `langgraph dev`, killed before it has written its queue."""
+    clone = fresh_clone(tmp_path / "clone")
+    write_workspace(clone)
+    variables = {"OPENAI_BASE_URL": vendors.base_url, "CONTEND_SERVED_FOLDERS": str(linked)}
+    vendors.hang(prompt="reviewer/review")
+    with langgraph_dev(clone, **variables) as server, research_api(server) as api:
+        research = api.start(THEME, options={**OPTIONS, "sources": ["local"], "documents": [str(linked)]})
+        wait_until_hung(vendors, 1)
+        server.kill()
+    shutil.rmtree(clone / ".langgraph_api", ignore_errors=True)
+    vendors.heal()
+
+    with langgraph_dev(clone, **variables) as server, research_api(server) as api:
+        stopped = api.get(f"/research/{research}")
+        resumed = api.http.post(f"/research/{research}/resume")
+        end = api.until(research, "run_done")
+
+    assert (stopped["status"], stopped["message"]) == ("interrupted", "nobody works on it: the process ended")
+    assert resumed.status_code == 202, resumed.text
+    assert end["status"] == "completed", end["message"]
+    assert [call.prompt for call in vendors.calls].count("writer/write") == 1, "an answered call was paid again"
 
 
 def _report(workspace: Path, thread: str) -> str:
