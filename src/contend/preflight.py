@@ -17,14 +17,14 @@ from contend.langgraph_compat import known_cause
 from contend.llm.budget import require_price
 from contend.models.evaluation import CODE_METRIC_NAMES
 from contend.models.options import DEPTHS, EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig, run_options
-from contend.models.record import QUESTION_CHARACTERS, Record
+from contend.models.record import QUESTION_CHARACTERS, Language, Record
 from contend.models.task import checked_theme
 from contend.readiness import NotReady, check_ready, models_of_run
 from contend.registry import team_kind
 from contend.services import Services
 from contend.settings import RunSetup
 from contend.stores.checkpoints import check_checkpointer
-from contend.text import clean, estimate_tokens, shorten
+from contend.text import WORDS, clean, estimate_tokens, shorten
 
 QUOTES = TeamConfig(team_id="quotes", name="Quotes", kind="quotes", sources=["local"])
 """The team of a run without a language model, where the workspace has none of its kind."""
@@ -187,7 +187,7 @@ async def check_run(
         }
     )
     _check_length(question, options)
-    unsure, warning = await check_ready(services, options, teams), judges_warning(options, teams)
+    unsure, warning = await check_ready(services, options, teams), judges_warning(options, teams, options.language)
     return Opening(
         theme=question,
         request=request,
@@ -360,7 +360,7 @@ async def check_graphs(services: Services, teams: Sequence[TeamConfig]) -> list[
     ]
 
 
-def judges_warning(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> str | None:
+def judges_warning(options: ResolvedOptions, teams: Sequence[TeamConfig], language: Language) -> str | None:
     """What to say where a language model judges what it wrote itself; None where none does."""
     if not options.models:
         return None
@@ -371,7 +371,4 @@ def judges_warning(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> str
         judges.add(options.models["evaluator"])  # compares them in a near tie
     if not (both := judges & writers):
         return None
-    return (
-        f"the judges use the writer's model ({', '.join(sorted(both))}): a model of their own is fairer "
-        "(config/models.toml, [roles] evaluator and judge)"
-    )
+    return WORDS[language].notes.own_judges.format(models=", ".join(sorted(both)))

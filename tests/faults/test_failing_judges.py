@@ -1,6 +1,7 @@
 """Judges, metrics and models that fail for ever: the others finish, nothing handed in is lost, and the user is told."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -204,6 +205,21 @@ def test_a_report_says_which_judges_failed(contests: Contests) -> None:
 
     assert "Note: unscored in 2 of 2 rounds: coverage" in contests.terminal("report", "faulty").out
     assert Counter(score is None for score in run.scores()) == {False: 2}
+
+
+def test_a_japanese_run_says_in_japanese_what_failed(contests: Contests) -> None:
+    contests.vendors.malform(lambda reply: f"{reply[:20]}<<garbage", prompt="judge/judge")
+    contests.vendors.fail(status=500, model="beta")
+
+    run = contests.play("--rounds", "1:2", "--language", "ja")
+
+    failures = (
+        r"チーム beta が失敗: model 'beta' at .+; 1ラウンドの後の続行判定に失敗し、チームはそのまま続けました（.+）"
+    )
+    assert re.fullmatch(failures, run.message)
+    report = contests.terminal("report", "faulty").out
+    assert "\n- 注記：チーム beta が失敗: " in report
+    assert re.search(r"^- 実行時間：[\d.]+秒$", report, re.MULTILINE)
 
 
 def test_why_a_team_ended_within_a_round_leaves_the_decision_after_the_one_before(contests: Contests) -> None:

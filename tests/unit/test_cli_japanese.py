@@ -70,7 +70,9 @@ def test_the_language_that_is_chosen_counts_not_the_questions(terminal: Terminal
     english = terminal("run", JAPANESE_QUESTION, "--docs", documents, "--dry-run", "--language", "en").out
 
     assert "試し実行: 何も費やさず" in japanese
+    assert "審査員が執筆と同じモデル（" in japanese
     assert "Dry run: nothing was spent" in english
+    assert "the judges use the writer's model (" in english
 
 
 @pytest.mark.usefixtures("japanese_locale")

@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from contend.cli import COMMAND, tr, ui
+from contend.cli import COMMAND, is_japanese, tr, ui
 from contend.cli.server import has_serve_extra
 from contend.errors import ContendError, InputError, StoreError
 from contend.llm.endpoint import NoAnswer
@@ -171,7 +171,7 @@ async def _context(services: Services, models: Sequence[str]) -> Finding:
 
 def _judges(setup: RunSetup) -> Finding:
     """Whether anybody judges what the same model wrote."""
-    warning = judges_warning(setup.options, setup.teams)
+    warning = judges_warning(setup.options, setup.teams, "ja" if is_japanese() else "en")
     if warning:
         return Finding("warning", warning)
     judge = setup.options.models["evaluator"]

@@ -16,6 +16,7 @@ from contend.errors import InputError
 from contend.models.evaluation import MetricScore, Submission
 from contend.models.events import ReportPublished, RunDone, WinnerPicked
 from contend.models.options import RunOptions
+from contend.models.record import Language
 from contend.models.research import ResearchReport
 from contend.models.task import ExecutionSummary, RoundResult, RunStatus
 from contend.preflight import answer
@@ -24,7 +25,7 @@ from contend.report.plain import plain_sentence
 from contend.run_context import thread_of
 from contend.services import Services
 from contend.team.support import claims_by_text, lines_of
-from contend.text import WORDS, without_sentences
+from contend.text import WORDS, NoteWords, without_sentences
 
 EDITABLE = ("executive_summary", "key_findings", "detailed_analysis", "constraints_and_challenges")
 """What a person may edit of a report."""
@@ -40,7 +41,7 @@ class ClosingNodes:
         """The first in the one ranking; none if no team delivered. Its report is published, or the editor's."""
         keys = await self._pairwise_keys(ContestView(state))
         view = ContestView({**state, "pairwise": keys})
-        winner, editing, notes = view.winner, view.editing, partial_notes(view)
+        winner, editing, notes = view.winner, view.editing, partial_notes(view, state["options"]["language"])
         fields = {"team_id": winner.team_id if winner else None, "score": winner.score if winner else None}
         if any(outcome.may_win for outcome in view.outcomes):
             self.services.tell(WinnerPicked(execution_id=state["execution_id"], leaderboard=view.standings, **fields))
@@ -68,7 +69,8 @@ class ClosingNodes:
             case Unusable(why):
                 return {"problem": why}
             case Rejected(rejection):
-                note = f"a person rejected the report: {rejection.reason or 'no reason given'}"
+                words = WORDS[state["options"]["language"]].notes
+                note = words.report_rejected.format(why=rejection.reason or words.no_reason)
                 return {"submission": None, "problem": "", "notes": [*state["notes"], note]}
             case Approved(report) if report is submission.report:
                 return {"problem": ""}
@@ -111,8 +113,10 @@ class ClosingNodes:
     async def finish_run(self, state: ContestState) -> ContestUpdate:
         """The terminal status, in state and record."""
         status: RunStatus = "failed" if state["submission"] is None else "partial" if state["notes"] else "completed"
-        view = ContestView(state)
-        message = "; ".join([*(state["notes"] or [NO_FAILURE]), *failure_notes(view)])
+        view, language = ContestView(state), state["options"]["language"]
+        failures = failure_notes(view, language)
+        delivered = WORDS[language].notes.all_delivered if failures else NO_FAILURE
+        message = "; ".join([*(state["notes"] or [delivered]), *failures])
         await self.services.record.set_execution_status(
             state["execution_id"],
             status,
@@ -202,36 +206,42 @@ def metrics_of(view: ContestView, winner: TeamOutcome) -> list[MetricScore]:
     return best.metrics if best and best.submission == document else []
 
 
-NO_FAILURE = "all teams delivered"
-"""The message of a run in which nothing failed."""
+NO_FAILURE = WORDS["en"].notes.all_delivered
+"""The message of a run in which nothing failed, in every language: programs compare it."""
 
 
-def partial_notes(view: ContestView) -> list[str]:
+def partial_notes(view: ContestView, language: Language) -> list[str]:
     """A line for each thing that keeps the run from being complete: budgets that are used up among it."""
-    notes, winner = _forfeits(view.outcomes), view.winner
+    words, notes, winner = WORDS[language].notes, _forfeits(view.outcomes, language), view.winner
     if winner is None or winner.best is None:
         return notes
-    notes += [f"{limit} was reached: the best submission until then is published" for limit in view.ended_budgets]
+    notes += [words.limit_reached.format(limit=limit) for limit in view.ended_budgets]
     if not winner.may_win:
         notes += [winner.feedback] if winner.feedback else []
     elif winner.score is None:
-        notes.append("unscored: no submission could be scored")
+        notes.append(words.all_unscored)
     return notes
 
 
-def _forfeits(outcomes: Sequence[TeamOutcome]) -> list[str]:
+def _forfeits(outcomes: Sequence[TeamOutcome], language: Language) -> list[str]:
     """A line for each reason: teams that one endpoint failed are named together."""
+    words = WORDS[language].notes
     by_reason: dict[tuple[str, str], list[str]] = {}
     for outcome in outcomes:
         status = outcome.status
         if status.status != "completed":
-            reason = (status.status, status.error_message or "no reason given")
+            reason = (words.team_statuses.get(status.status, status.status), status.error_message or words.no_reason)
             by_reason.setdefault(reason, []).append(status.team_id)
-    return [f"{_list_of(teams)} {status}: {why}" for (status, why), teams in by_reason.items()]
+    return [
+        words.team_ended.format(teams=_list_of(teams, words), status=status, why=why)
+        for (status, why), teams in by_reason.items()
+    ]
 
 
-def _list_of(teams: Sequence[str]) -> str:
-    return f"team {teams[0]}" if len(teams) == 1 else f"teams {', '.join(teams[:-1])} and {teams[-1]}"
+def _list_of(teams: Sequence[str], words: NoteWords) -> str:
+    if len(teams) == 1:
+        return words.one_team.format(team=teams[0])
+    return words.several_teams.format(teams=", ".join(teams[:-1]), last=teams[-1])
 
 
 async def whole_summary(services: Services, state: ContestState) -> ExecutionSummary | None:

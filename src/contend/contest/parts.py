@@ -24,6 +24,7 @@ from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.rounds import lean
 from contend.team.state import TeamInput, TeamState
+from contend.text import WORDS
 
 _LOG = logging.getLogger(__name__)
 LearnRunner = CompiledStateGraph[LearningState, None, LearnInput, LearnOutput]
@@ -125,7 +126,8 @@ class PartNodes:
 
     async def go_on_without_learning(self, state: ContestState, error: NodeError) -> Command[Literal["finish_run"]]:
         """The report is done all the same; the run is partial and says why."""
-        notes = [*state["notes"], f"learning failed: {cause(error)}"]
+        words = WORDS[state["options"]["language"]].notes
+        notes = [*state["notes"], words.learning_failed.format(why=cause(error))]
         return Command(update={"notes": notes}, goto="finish_run")
 
 

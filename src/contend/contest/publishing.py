@@ -103,8 +103,8 @@ def head_of(
             *([] if winner.may_win else [words.quotes_only]),
             *([words.near_tie] if is_near_tie else []),
             *state["notes"],
-            *failure_notes(view),
-            *_unfound_quotes(view),
+            *failure_notes(view, options.language),
+            *_unfound_quotes(view, options.language),
         ],
         editor=editor_lines(view, language),
         unverified=[each.line(language) for each in doubtful],
@@ -191,35 +191,39 @@ async def publish(
 _REASON_CHARACTERS = 200
 
 
-def failure_notes(view: ContestView) -> list[str]:
+def failure_notes(view: ContestView, language: Language) -> list[str]:
     """A line each on what failed: criteria, metrics, round judges, comparisons, the editor. A reason is told once."""
-    reasons = {outcome.status.error_message for outcome in view.outcomes}
+    words, reasons = WORDS[language].notes, {outcome.status.error_message for outcome in view.outcomes}
     lines = []
-    for failure, reason in _failures(view):
-        lines.append(f"{failure} ({'the same reason' if reason in reasons else shorten(reason, _REASON_CHARACTERS)})")
+    for failure, reason in _failures(view, language):
+        shown_reason = words.same_reason if reason in reasons else shorten(reason, _REASON_CHARACTERS)
+        lines.append(words.with_reason.format(failure=failure, reason=shown_reason))
         reasons.add(reason)
     return lines
 
 
-def _failures(view: ContestView) -> Iterator[tuple[str, str]]:
+def _failures(view: ContestView, language: Language) -> Iterator[tuple[str, str]]:
     """What failed, and why."""
+    words = WORDS[language].notes
     if reason := view.state.get("criteria_failure"):
-        yield "no criteria could be set, and coverage is judged by its rubric", reason
+        yield words.no_criteria, reason
     rounds = view.rounds
     open_metrics = [[metric for metric in by_judges(each.metrics) if metric.score is None] for each in rounds]
     if incomplete := [metrics for metrics in open_metrics if metrics]:
         names = sorted({metric.name for metrics in incomplete for metric in metrics})
-        rest = f"{len(incomplete)} of {count_text(len(rounds), 'rounds')}: {', '.join(names)}"
-        yield f"unscored in {rest}", incomplete[0][0].reason
+        played = count_text(len(rounds), "rounds", language)
+        line = words.unscored_in.format(count=len(incomplete), rounds=played, names=", ".join(names))
+        yield line, incomplete[0][0].reason
     if failures := [each.judge_failure for each in rounds if each.judge_failure]:
-        yield f"the round judge failed after {count_text(len(failures), 'rounds')}, and its team played on", failures[0]
+        yield words.round_judge_failed.format(rounds=count_text(len(failures), "rounds", language)), failures[0]
     if failures := [each.failure for each in view.comparisons if each.failure]:
-        yield f"near tie: {len(failures)} of {count_text(len(view.comparisons), 'comparisons')} failed", failures[0]
+        comparisons = count_text(len(view.comparisons), "comparisons", language)
+        yield words.comparisons_failed.format(count=len(failures), comparisons=comparisons), failures[0]
     if reason := view.editing.failure:
-        yield "the editor failed, and the best team's report stands", reason
+        yield words.editor_failed, reason
 
 
-def _unfound_quotes(view: ContestView) -> list[str]:
+def _unfound_quotes(view: ContestView, language: Language) -> list[str]:
     """A line on judges' quotes that are in no submission, for who reads the report."""
     count = sum(metric.dropped for each in view.rounds for metric in each.metrics)
-    return [f"quotes of judges that are in no submission, and were dropped: {count}"] if count else []
+    return [WORDS[language].notes.quotes_dropped.format(count=count)] if count else []

@@ -98,7 +98,7 @@ def _facts(head: ReportHead, language: Language) -> Iterator[str]:
     yield fact(words.status, words.statuses[head.status])
     if outcome := shown_outcome(head, language):
         yield f"{outcome[0]}{words.colon}{outcome[1]}"
-    yield fact(words.active_time, _duration(head.seconds))
+    yield fact(words.active_time, _duration(head.seconds, language))
     if head.models and not head.recorded:
         names = {*head.models.values()}
         each = ", ".join(f"{role} {name}" for role, name in head.models.items())
@@ -140,8 +140,8 @@ def _usage(usage: RunUsage, language: Language) -> str:
     return f"{counts} ({cost})"
 
 
-def _duration(seconds: float) -> str:
+def _duration(seconds: float, language: Language) -> str:
     minutes, rest = divmod(round(seconds), 60)
     if not minutes:
-        return f"{seconds:.1f} s"
-    return f"{minutes} min {rest} s"
+        return WORDS[language].seconds.format(seconds=seconds)
+    return WORDS[language].minutes.format(minutes=minutes, seconds=rest)

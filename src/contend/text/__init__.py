@@ -26,7 +26,7 @@ from contend.text.characters import (
     terms,
     without_tail,
 )
-from contend.text.en import Headings, Words
+from contend.text.en import Headings, NoteWords, Words
 from contend.text.sentences import (
     OPENS_BLOCK,
     SENTENCE_STOPS,
@@ -48,11 +48,12 @@ from contend.text.sentences import (
 )
 
 __all__ = [
-    "ADDRESS", "OPENS_BLOCK", "SENTENCE_STOPS", "WORDS", "Headings", "Words", "address_key", "addresses", "bare_text",
-    "canonical_url", "clean", "compact_tables", "count_text", "detect_language", "estimate_tokens", "file_name",
-    "fold", "host_of", "inert", "is_pair", "normalize", "one_line", "shared_content", "shorten", "shown_address",
-    "shown_score", "split_blocks", "split_code", "split_sentences", "table_row", "terms", "without_anchor",
-    "without_code", "without_escapes", "without_item_mark", "without_marks", "without_sentences", "without_tail",
+    "ADDRESS", "OPENS_BLOCK", "SENTENCE_STOPS", "WORDS", "Headings", "NoteWords", "Words", "address_key", "addresses",
+    "bare_text", "canonical_url", "clean", "compact_tables", "count_text", "detect_language", "estimate_tokens",
+    "file_name", "fold", "host_of", "inert", "is_pair", "normalize", "one_line", "shared_content", "shorten",
+    "shown_address", "shown_score", "split_blocks", "split_code", "split_sentences", "table_row", "terms",
+    "without_anchor", "without_code", "without_escapes", "without_item_mark", "without_marks", "without_sentences",
+    "without_tail",
 ]  # fmt: skip
 
 

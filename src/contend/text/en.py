@@ -142,6 +142,33 @@ class FeedbackWords(NamedTuple):
     no_verdict: str = "the judge gave no verdict on it"
 
 
+class NoteWords(NamedTuple):
+    """What people are told of how a run went: in its report and at its end."""
+
+    all_delivered: str = "all teams delivered"
+    team_ended: str = "{teams} {status}: {why}"
+    one_team: str = "team {team}"
+    several_teams: str = "teams {teams} and {last}"
+    team_statuses: Mapping[str, str] = MappingProxyType({"failed": "failed", "timeout": "timeout"})
+    no_reason: str = "no reason given"
+    limit_reached: str = "{limit} was reached: the best submission until then is published"
+    all_unscored: str = "unscored: no submission could be scored"
+    learning_failed: str = "learning failed: {why}"
+    report_rejected: str = "a person rejected the report: {why}"
+    with_reason: str = "{failure} ({reason})"
+    same_reason: str = "the same reason"
+    no_criteria: str = "no criteria could be set, and coverage is judged by its rubric"
+    unscored_in: str = "unscored in {count} of {rounds}: {names}"
+    round_judge_failed: str = "the round judge failed after {rounds}, and its team played on"
+    comparisons_failed: str = "near tie: {count} of {comparisons} failed"
+    editor_failed: str = "the editor failed, and the best team's report stands"
+    quotes_dropped: str = "quotes of judges that are in no submission, and were dropped: {count}"
+    own_judges: str = (
+        "the judges use the writer's model ({models}): a model of their own is fairer "
+        "(config/models.toml, [roles] evaluator and judge)"
+    )
+
+
 _STATUSES = ("running", "completed", "partial", "failed", "interrupted")
 
 
@@ -153,6 +180,8 @@ class Words(NamedTuple):
     winner: str = "Winner"
     published_unscored: str = "Published unscored"
     active_time: str = "Active time"
+    seconds: str = "{seconds:.1f} s"
+    minutes: str = "{minutes} min {seconds} s"
     models: str = "Models"
     replies: str = "Model replies"
     recorded_replies: str = "recorded on {date} (model {model}): {calls}, {tokens:,} tokens then, none now"
@@ -217,6 +246,7 @@ class Words(NamedTuple):
     language: str = "English"
     headings: Headings = Headings()
     feedback: FeedbackWords = FeedbackWords()
+    notes: NoteWords = NoteWords()
     quotes_only: str = (
         "quotes from your documents; no language model. With OPENAI_API_KEY set, or OPENAI_BASE_URL for a server of "
         "your own, teams compete for a report"

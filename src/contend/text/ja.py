@@ -1,6 +1,6 @@
 """日本語のデータ。Japanese as data: word lists that code looks for, and every word that a person reads in a report."""
 
-from contend.text.en import FeedbackWords, Headings, Words
+from contend.text.en import FeedbackWords, Headings, NoteWords, Words
 
 STOP_PAIRS = frozenset(
     """
@@ -134,6 +134,8 @@ WORDS = Words(
     winner="勝者",
     published_unscored="未採点のまま掲載",
     active_time="実行時間",
+    seconds="{seconds:.1f}秒",
+    minutes="{minutes}分{seconds}秒",
     models="モデル",
     replies="モデルの返答",
     recorded_replies="{date}に記録（モデル {model}）。記録時の{calls}、{tokens:,} トークン、今回はなし",
@@ -205,6 +207,28 @@ WORDS = Words(
         criterion_unmet="満たしていない基準: {text}",
         whole_report="レポート全体",
         no_verdict="審査員がこの指標を評価しなかった",
+    ),
+    notes=NoteWords(
+        all_delivered="全チームが提出しました",
+        team_ended="{teams}が{status}: {why}",
+        one_team="チーム {team} ",
+        several_teams="チーム {teams}、{last} ",
+        team_statuses={"failed": "失敗", "timeout": "時間切れ"},
+        no_reason="理由は不明",
+        limit_reached="{limit} に達したため、それまでの最良の提出物を掲載しています",
+        all_unscored="未採点: 採点できた提出物がありません",
+        learning_failed="実行から学習できませんでした: {why}",
+        report_rejected="人がレポートを却下しました: {why}",
+        with_reason="{failure}（{reason}）",
+        same_reason="理由は同じ",
+        no_criteria="評価基準を作れなかったため、網羅性は採点表だけで判定しています",
+        unscored_in="{rounds}のうち{count}ラウンドで採点できなかった指標: {names}",
+        round_judge_failed="{rounds}の後の続行判定に失敗し、チームはそのまま続けました",
+        comparisons_failed="僅差の{comparisons}のうち{count}件が失敗しました",
+        editor_failed="レポートを統合できなかったため、最良のチームの報告を掲載しています",
+        quotes_dropped="提出物にない引用として、審査員の評価から除いた件数: {count}",
+        own_judges="審査員が執筆と同じモデル（{models}）です。別のモデルのほうが公平です"
+        "（config/models.toml の [roles] evaluator と judge）",
     ),
     headings=Headings("概要", "主な発見", "詳細な分析", "制約と課題", "参考文献", "ほかに読んだ資料", "出典"),
     quotes_only="お手元の文書からの引用です。言語モデルは使っていません。OPENAI_API_KEY、または手元のサーバーなら"
