@@ -32,23 +32,23 @@ def prepared(workspace: Path, documents: object) -> Path:
     return workspace
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory, shared_documents: object, endpoint: Vendors) -> Iterator[Server]:
     workspace = prepared(tmp_path_factory.mktemp("page") / "workspace", shared_documents)
     with agent_server(workspace, OPENAI_BASE_URL=endpoint.base_url) as running:
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    # Closed after each file: while it is open, a loop runs in this thread, and the next file's tests could open none.
+    # Closed after the folder: while it is open, a loop runs in this thread, and tests elsewhere could open none.
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"])
         yield opened
         opened.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def _tab(browser: Browser) -> Page:
     """A window of one's own for each test would take more of the processor than most tests do."""
     looks = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-US", reduced_motion="reduce")
@@ -75,9 +75,10 @@ def page(_tab: Page, server: Server, endpoint: Vendors) -> Iterator[Page]:
 
     _tab.on("pageerror", note_error)
     _tab.on("console", note_refusal)
-    _tab.goto(f"{server.url}/app/")
+    # An answer of the server's without a script: what the page remembers is forgotten before it is opened.
+    _tab.goto(f"{server.url}/ok")
     _tab.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
-    _tab.reload()
+    _tab.goto(f"{server.url}/app/")
     yield _tab
     _tab.unroute_all()
     _tab.goto("about:blank")

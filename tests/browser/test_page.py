@@ -2,12 +2,23 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from fakes.api_client import research_api
 from fakes.servers import Server
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash?"
+
+
+@pytest.fixture(scope="module")
+def finished(server: Server) -> str:
+    """A finished run, for tests that read its report."""
+    with research_api(server) as api:
+        research = api.start(THEME)
+        api.until(research, "status", status="completed")
+    return research
 
 
 def ask(page: Page, theme: str = THEME, *, approve: bool = False) -> None:
@@ -52,8 +63,10 @@ def test_a_run_is_asked_approved_watched_and_read_and_a_refresh_loses_nothing(pa
     expect(page.get_by_text("✓").first).to_be_visible()
 
 
-def test_a_finished_report_is_saved_as_a_word_document_and_asked_further_and_history_finds_both(page: Page) -> None:
-    ask(page)
+def test_a_finished_report_is_saved_as_a_word_document_and_asked_further_and_history_finds_both(
+    page: Page, finished: str
+) -> None:
+    page.goto(f"{page.url}#/run/{finished}/read")
     expect(page.locator("article h1")).to_be_visible()
 
     with page.expect_download() as download:
@@ -176,11 +189,11 @@ def test_a_run_that_is_not_here_is_said_to_be_missing_and_the_way_back_is_shown(
     expect(page.get_by_role("heading", name="History")).to_be_visible()
 
 
-def test_markup_in_a_report_is_shown_and_not_read(page: Page) -> None:
+def test_markup_in_a_report_is_shown_and_not_read(page: Page, finished: str) -> None:
     """The server renders none; the page does not rely on that."""
     hostile = "# Bridges\n\n<img src=x onerror=alert(1)> [a link](javascript:alert(1)) <b>loud</b>"
     page.route("**/report?format=md", lambda route: route.fulfill(body=hostile, content_type="text/markdown"))
-    ask(page)
+    page.goto(f"{page.url}#/run/{finished}/read")
 
     article = page.locator("article").first
     expect(article).to_contain_text("<img src=x onerror=alert(1)> a link <b>loud</b>")

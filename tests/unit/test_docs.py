@@ -4,6 +4,7 @@ import re
 import runpy
 import tomllib
 from collections.abc import Callable, Iterable
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import get_args
@@ -49,12 +50,17 @@ def _commands(page: Path) -> list[str]:
     return [*lines, *_INLINE.findall(without_blocks(text))]
 
 
+@cache
+def _contend() -> TyperCommand | TyperGroup:
+    return typer.main.get_command(app)
+
+
 def _command_of(line: str) -> tuple[TyperCommand | TyperGroup, list[str]] | None:
     """The command that a line calls, and the words after its name; None where it calls none of contend's."""
     words = line.split()
     if words[:1] != ["contend"] or len(words) == 1:
         return None
-    command: TyperCommand | TyperGroup = typer.main.get_command(app)
+    command = _contend()
     rest = words[1:]
     while isinstance(command, TyperGroup):
         assert rest, f"{line!r} names a group of commands and none of its commands"
@@ -82,7 +88,7 @@ def test_every_link_within_the_repository_leads_somewhere(page: Path) -> None:
 
 @each_page
 def test_every_command_that_a_page_names_exists_with_its_options(page: Path) -> None:
-    known = _options(typer.main.get_command(app))
+    known = _options(_contend())
     for line in _commands(page):
         called = _command_of(line)
         if called is not None:
