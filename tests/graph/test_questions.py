@@ -1,4 +1,6 @@
 import asyncio
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ from contend.app import RunOutcome
 from contend.approval import Decision, Question, decision_of
 from contend.errors import InputError, ThreadBusy
 from contend.models.events import RoundScored
-from fakes.contests import Contest, write_workspace
+from fakes.contests import Contest, Finished, finished_contest, write_workspace
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
@@ -17,23 +19,46 @@ THEME = "How does resume work after a crash, and what is a team?"
 
 @pytest.fixture
 def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
+    return _contest(workspace, documents, vendors)
+
+
+def _contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
     write_workspace(workspace, ("alpha", "beta", "gamma"))
     return Contest(workspace, documents, vendors.base_url, defaults={"learn": False})
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Iterator[Finished]:
+    """A run in which the plans of three teams wait for a person."""
+
+    def prepare(workspace: Path, vendors: Vendors) -> Contest:
+        return _contest(workspace, shared_documents, vendors)
+
+    folder = tmp_path_factory.mktemp("asked")
+    with finished_contest(folder, prepare, THEME, thread_id="asked", max_rounds=1, approve=["plan"]) as run:
+        yield run
+
+
+@pytest.fixture
+def waiting(asked: Finished, contest: Contest) -> RunOutcome:
+    """It waits in a test's own contest, which has made none of its calls."""
+    shutil.copytree(asked.contest.workspace, contest.workspace, dirs_exist_ok=True)
+    return asked.outcome
 
 
 def _by_team(outcome: RunOutcome) -> dict[str, Question]:
     return {question.team_id: question for question in outcome.questions}
 
 
-async def _run_until_question(contest: Contest, **options: object) -> RunOutcome:
-    return await contest.run(THEME, thread_id="asked", max_rounds=1, learn=False, approve=["plan"], **options)
+async def _run_one_team_until_question(contest: Contest) -> RunOutcome:
+    return await contest.run(THEME, thread_id="asked", max_rounds=1, approve=["plan"], teams=["alpha"])
 
 
-async def test_three_teams_ask_at_once_and_are_approved_edited_and_rejected(contest: Contest, vendors: Vendors) -> None:
-    waiting = await _run_until_question(contest)
-
+async def test_three_teams_ask_at_once_and_are_approved_edited_and_rejected(
+    asked: Finished, waiting: RunOutcome, contest: Contest, vendors: Vendors
+) -> None:
     assert waiting.exit_code == 3
-    assert not [call for call in vendors.calls if call.prompt != "supervisor/plan"]
+    assert asked.vendors.prompts() == ["supervisor/plan"] * 3
     questions = _by_team(waiting)
     assert set(questions) == {"alpha", "beta", "gamma"}
 
@@ -49,8 +74,8 @@ async def test_three_teams_ask_at_once_and_are_approved_edited_and_rejected(cont
 
     assert outcome.status == "completed"
     plans = {model: _plans(vendors, model) for model in ("alpha", "beta", "gamma")}
-    assert [len(plans[model]) for model in ("alpha", "beta", "gamma")] == [1, 1, 2]
-    assert "look at the leases instead" in plans["gamma"][1]
+    assert [len(plans[model]) for model in ("alpha", "beta", "gamma")] == [0, 0, 1]
+    assert "look at the leases instead" in plans["gamma"][0]
     drafts = [call.user for call in vendors.calls if call.model == "beta" and call.prompt == "writer/write"]
     assert drafts
     assert all(points[0] in draft for draft in drafts)
@@ -60,46 +85,47 @@ def _plans(vendors: Vendors, model: str) -> list[str]:
     return [call.user for call in vendors.calls if call.model == model and call.prompt == "supervisor/plan"]
 
 
-async def test_questions_may_be_answered_one_by_one(contest: Contest) -> None:
-    questions = _by_team(await _run_until_question(contest))
+async def test_questions_may_be_answered_one_by_one(contest: Contest, waiting: RunOutcome) -> None:
+    questions = _by_team(waiting)
 
-    waiting = await contest.resume("asked", answers={questions["beta"].id: "approve"})
+    still_waiting = await contest.resume("asked", answers={questions["beta"].id: "approve"})
 
-    assert {question.team_id for question in waiting.questions} == {"alpha", "gamma"}
+    assert {question.team_id for question in still_waiting.questions} == {"alpha", "gamma"}
     outcome = await contest.resume(
         "asked", answers={questions["alpha"].id: "approve", questions["gamma"].id: "approve"}
     )
     assert outcome.status == "completed"
 
 
-async def test_an_answer_to_a_question_that_was_answered_is_refused_by_its_id(contest: Contest) -> None:
-    questions = _by_team(await _run_until_question(contest))
+async def test_an_answer_to_a_question_that_was_answered_is_refused_by_its_id(
+    contest: Contest, waiting: RunOutcome
+) -> None:
+    questions = _by_team(waiting)
     await contest.resume("asked", answers={questions["beta"].id: "approve"})
 
     with pytest.raises(InputError, match=f"{questions['beta'].id}.*not open"):
         await contest.resume("asked", answers={questions["beta"].id: "approve"})
 
 
+@pytest.mark.usefixtures("waiting")
 async def test_a_bare_approval_answers_all_open_questions(contest: Contest, vendors: Vendors) -> None:
-    await _run_until_question(contest)
-
     outcome = await contest.resume("asked", "yes")
+
+    assert outcome.status == "completed"
+    assert vendors.prompts().count("supervisor/plan") == 0
+
+
+@pytest.mark.usefixtures("waiting")
+async def test_a_bare_rejection_answers_all_open_questions(contest: Contest, vendors: Vendors) -> None:
+    outcome = await contest.resume("asked", {"approved": False})
 
     assert outcome.status == "completed"
     assert vendors.prompts().count("supervisor/plan") == 3
 
 
-async def test_a_bare_rejection_answers_all_open_questions(contest: Contest, vendors: Vendors) -> None:
-    await _run_until_question(contest)
-
-    outcome = await contest.resume("asked", {"approved": False})
-
-    assert outcome.status == "completed"
-    assert vendors.prompts().count("supervisor/plan") == 6
-
-
-async def test_a_list_of_decisions_answers_the_questions_in_turn(contest: Contest, vendors: Vendors) -> None:
-    waiting = await _run_until_question(contest)
+async def test_a_list_of_decisions_answers_the_questions_in_turn(
+    contest: Contest, waiting: RunOutcome, vendors: Vendors
+) -> None:
     first = {"type": "reject", "message": "look at the leases instead"}
 
     outcome = await contest.resume("asked", {"decisions": [first, {"type": "approve"}, {"type": "approve"}]})
@@ -109,8 +135,8 @@ async def test_a_list_of_decisions_answers_the_questions_in_turn(contest: Contes
     assert set(again) == {waiting.questions[0].team_id}
 
 
+@pytest.mark.usefixtures("waiting")
 async def test_an_answer_that_does_not_fit_all_open_questions_is_refused_with_one_that_does(contest: Contest) -> None:
-    await _run_until_question(contest)
     unfit: list[tuple[object, str]] = [
         (
             {"type": "edit", "args": {"plan_text": "Look."}},
@@ -131,9 +157,8 @@ async def test_an_answer_that_does_not_fit_all_open_questions_is_refused_with_on
     await services.aclose()
 
 
+@pytest.mark.usefixtures("waiting")
 async def test_answers_are_given_by_team_too(contest: Contest, vendors: Vendors) -> None:
-    await _run_until_question(contest)
-
     outcome = await contest.resume("asked", "approve", answers={"beta": {"type": "reject", "reason": "too broad"}})
 
     assert outcome.status == "completed"
@@ -141,9 +166,9 @@ async def test_answers_are_given_by_team_too(contest: Contest, vendors: Vendors)
 
 
 async def test_of_two_clients_answering_at_once_one_wins_and_the_other_is_told(
-    contest: Contest, vendors: Vendors
+    contest: Contest, waiting: RunOutcome, vendors: Vendors
 ) -> None:
-    questions = _by_team(await _run_until_question(contest))
+    questions = _by_team(waiting)
     answers = {question.id: "approve" for question in questions.values()}
     vendors.latency = 0.05
 
@@ -160,7 +185,7 @@ async def test_of_two_clients_answering_at_once_one_wins_and_the_other_is_told(
 
 
 async def test_an_edit_that_is_no_plan_leaves_the_question_open_and_says_why(contest: Contest) -> None:
-    question = _by_team(await _run_until_question(contest, teams=["alpha"]))["alpha"]
+    (question,) = (await _run_one_team_until_question(contest)).questions
 
     waiting = await contest.resume("asked", {"type": "edit", "args": {"search_queries": []}})
 
@@ -169,9 +194,8 @@ async def test_an_edit_that_is_no_plan_leaves_the_question_open_and_says_why(con
     assert waiting.questions[0].asked == question.asked
 
 
-async def test_a_run_that_waits_survives_its_process_and_says_so(contest: Contest) -> None:
-    await _run_until_question(contest)
-    services = contest.services()
+async def test_a_run_that_waits_survives_its_process_and_says_so(asked: Finished) -> None:
+    services = asked.contest.services()
 
     standing = await contend.status("asked", services=services)
     row = await services.record.latest_execution("asked")
@@ -290,7 +314,7 @@ async def test_the_payload_serves_both_front_ends(contest: Contest, snapshot: An
     from contend.contest.graph import build_contest_graph  # noqa: PLC0415 - slow to import
     from contend.stores.checkpoints import open_checkpointer  # noqa: PLC0415 - the same
 
-    await _run_until_question(contest, teams=["alpha"])
+    await _run_one_team_until_question(contest)
     services = contest.services()
     async with open_checkpointer(services.settings) as saver:
         graph = build_contest_graph(services).compile(checkpointer=saver)
