@@ -19,7 +19,7 @@ from contend.settings import load_settings
 from contend.stores.checkpoints import open_checkpointer
 from contend.stores.leases import is_leased, lease
 from fakes.children import outside
-from fakes.contests import Contest, write_workspace
+from fakes.contests import Contest, Finished, finished_contest, write_workspace
 from fakes.fork_server import Process
 from fakes.redis_server import RedisServer
 from fakes.vendors import Vendors
@@ -47,6 +47,21 @@ def redis(tmp_path: Path) -> Iterator[RedisServer]:
 def contest(workspace: Path, documents: Path, vendors: Vendors, redis: RedisServer) -> Contest:
     write_workspace(workspace)
     return Contest(workspace, documents, vendors.base_url, redis.url)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Iterator[Finished]:
+    """A run on a server that keeps nothing on disk and may drop what it holds."""
+    folder = tmp_path_factory.mktemp("finished")
+    with RedisServer(folder / "redis", password="sesame-94b1") as redis:
+        redis.say("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+
+        def prepare(workspace: Path, vendors: Vendors) -> Contest:
+            write_workspace(workspace)
+            return Contest(workspace, shared_documents, vendors.base_url, redis.url)
+
+        with finished_contest(folder, prepare, THEME, thread_id="finished", max_rounds=1, learn=False) as run:
+            yield run
 
 
 def result(outcome: RunOutcome) -> dict[str, Any]:
@@ -127,10 +142,8 @@ async def test_sixty_four_branches_at_once_need_no_more_connections_than_there_a
     assert connections < 60
 
 
-async def test_what_could_lose_checkpoints_stands_in_the_runs_head(contest: Contest, redis: RedisServer) -> None:
-    redis.say("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
-
-    outcome = await contest.run(THEME, max_rounds=1, learn=False)
+def test_what_could_lose_checkpoints_stands_in_the_runs_head(finished: Finished) -> None:
+    contest, _, outcome = finished
 
     start = next(event for event in contest.events if isinstance(event, RunStarted))
     text = "\n".join(start.warnings)
@@ -146,13 +159,11 @@ async def test_a_resume_of_an_unknown_thread_starts_nothing_on_redis(contest: Co
     assert redis.say("KEYS", "checkpoint*") == "*0"
 
 
-async def test_state_on_redis_is_plain_and_complete(contest: Contest) -> None:
-    await contest.run(THEME, thread_id="plain", max_rounds=1)
-
-    services = contest.services()
+async def test_state_on_redis_is_plain_and_complete(finished: Finished) -> None:
+    services = finished.contest.services()
     async with open_checkpointer(services.settings) as saver:
         graph = build_contest_graph(services).compile(checkpointer=saver)
-        config: Any = {"configurable": {"thread_id": "plain"}}
+        config: Any = {"configurable": {"thread_id": "finished"}}
         final = (await graph.aget_state(config)).values
         steps = [checkpoint async for checkpoint in saver.alist(config)]
     await services.aclose()
@@ -181,11 +192,10 @@ def test_an_answer_of_the_tests_own_server_is_read_to_its_end(redis: RedisServer
     assert redis.say("GET", "long").endswith("\r\n" + "x" * 200_000)
 
 
-async def test_a_failed_nodes_error_is_kept_in_redis(contest: Contest) -> None:
-    await contest.run(THEME, thread_id="failed", max_rounds=1, learn=False)
-    services = contest.services()
+async def test_a_failed_nodes_error_is_kept_in_redis(finished: Finished) -> None:
+    services = finished.contest.services()
     async with open_checkpointer(services.settings) as saver:
-        latest = await saver.aget_tuple({"configurable": {"thread_id": "failed"}})
+        latest = await saver.aget_tuple({"configurable": {"thread_id": "finished"}})
         assert latest is not None
         await saver.aput_writes(latest.config, [("__error__", TimeoutError("too slow"))], "a task")
         again = await saver.aget_tuple(latest.config)
