@@ -170,6 +170,15 @@ async def test_the_editor_reads_the_own_documents_whole_once_also_what_no_team_c
     assert "[1]" in outcome.report.detailed_analysis
 
 
+async def test_nobody_is_asked_to_mend_the_merged_report(contest: Contest, vendors: Vendors) -> None:
+    await ran(contest)
+
+    *of_teams, of_merged = [call.user for call in vendors.calls if call.prompt == "evaluator/verdicts"]
+    assert of_teams
+    assert "nobody follows fixes any more" in of_merged
+    assert not [each for each in of_teams if "nobody follows fixes any more" in each]
+
+
 async def test_the_editors_calls_count_in_the_runs_usage(contest: Contest, vendors: Vendors) -> None:
     outcome = await ran(contest)
 

@@ -270,7 +270,7 @@ async def test_judges_of_a_pair_see_the_passages_behind_what_only_one_report(
             assert passage_text.strip() in head
         assert len(set(re.findall(r"^finding 1: .+ words.* (\[P\d\])$", reports, re.MULTILINE))) == 2
         assert re.search(
-            r"^- P\d: .*title-\w+>How resume works<", head.split("# Other passages that they cite")[1], re.MULTILINE
+            r"^- <title-\w+>How resume works .*>: P\d$", head.split("# Other passages that they cite")[1], re.MULTILINE
         )
         assert "Be brief." in head
 
@@ -299,7 +299,7 @@ async def test_passages_have_the_same_numbers_for_the_judges_of_a_pair_as_for_th
     for text, each in zip(prompt.submissions, (first, second), strict=True):
         assert text == (await report_view(services, each, tokens=1_000, beside=1_000)).text
     assert [passage.number for document in prompt.passages for passage in document.passages] == [3, 4]
-    assert [each.number for each in prompt.others] == [2]
+    assert [each.numbers for each in prompt.others] == [[2]]
 
 
 async def test_a_judge_sees_what_a_report_cites_and_of_the_rest_what_fits_beside_it_in_the_teams_order(

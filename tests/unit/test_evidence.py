@@ -5,16 +5,13 @@ from typing import Any, cast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.llm import ContextProfile
 from contend.models.replies import ChoiceReply
 from contend.research.evidence import (
     EMPTY,
     Evidence,
-    EvidencePool,
     chosen_ids,
     grown_pool,
     merge_evidence,
-    room_for,
     select_evidence,
 )
 from contend.research.state import ResearchState
@@ -51,15 +48,6 @@ def test_a_text_of_two_documents_is_two_passages() -> None:
 
     assert [each["title"] for each in found] == ["2024.md", "2025.md"]
     assert {text_id(each["id"]) for each in found} == {"7" * 64}
-
-
-def test_all_that_was_found_stays_at_hand_where_it_is_at_most_twice_what_the_draft_rests_on() -> None:
-    limits = ContextProfile(128_000)
-    pool: EvidencePool = {**EMPTY, "passages": [passage(name, tokens=12_000) for name in "abcd"]}
-
-    assert room_for(pool, ["a", "b"], limits) == 48_000
-    assert room_for(pool, ["a"], limits) == 12_000 + limits.chosen_tokens // 2
-    assert room_for(pool, ["a", "b"], ContextProfile(8_000)) < 48_000
 
 
 def test_each_query_has_its_best_three_before_what_many_queries_found() -> None:

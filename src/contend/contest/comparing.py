@@ -21,7 +21,7 @@ from contend.langgraph_compat import cause
 from contend.models.evaluation import Criterion, PairwiseReply, Submission
 from contend.models.research import CitedSentence, Draft
 from contend.prompts.judging import ComparePrompt
-from contend.prompts.research import ShownPassage, SourceDocument
+from contend.prompts.research import NamedDocument, SourceDocument
 from contend.research.draft_forms import shown_draft
 from contend.research.evidence import numbers_of
 from contend.services import Services
@@ -163,7 +163,7 @@ async def compare_prompt(
         submissions=(shown_draft(first.draft, numbers, basis=False), shown_draft(second.draft, numbers, basis=False)),
         invented=UNKNOWN_SOURCE in numbers.values(),
         passages=SourceDocument.of((at_hand[each], whole[each]) for each in by_id if each in whole),
-        others=[ShownPassage.of(by_id[each], at_hand[each]) for each in by_id if each in ids and each not in whole],
+        others=NamedDocument.of((at_hand[each], by_id[each]) for each in by_id if each in ids and each not in whole),
         **fields,
     )
 

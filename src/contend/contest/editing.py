@@ -1,16 +1,13 @@
 """The editor, which merges the teams' best reports: judged like any other, theirs is published if it is not worse."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Literal, NamedTuple
-from urllib.parse import urlsplit
+from typing import Literal
 
 from langgraph.errors import NodeError
 from langgraph.types import Command, Send
 
-from contend.checks.injection import certain_signals
 from contend.contest.comparing import compare_tasks, route_to_pairs
 from contend.contest.state import Comparison, ContestState, ContestUpdate, ContestView, Editing, TeamOutcome
 from contend.errors import BudgetExhausted, ContendError
@@ -19,20 +16,17 @@ from contend.models.evaluation import MetricResult, Submission
 from contend.models.events import ReportMerged
 from contend.models.options import Length, ResolvedOptions
 from contend.models.replies import MergeReply
-from contend.models.research import FoundPassage, Passage, SearchResult
+from contend.models.research import Passage
 from contend.prompts.research import MergePrompt, ResearchHead, SourceDocument, TeamReport
 from contend.report import build_report
-from contend.research.ask import with_texts
 from contend.research.draft_forms import length_of
 from contend.research.drafts import draft_of, faults_of
-from contend.research.evidence import MOST_OF_WHOLE
 from contend.research.full import draft_text, length_values
-from contend.research.planted import PlantedFilter, by_address, without_planted_text
+from contend.research.planted import PlantedFilter, without_planted_text
 from contend.services import Services
-from contend.stores.documents import passage_id
 from contend.team.judge_view import whole_passages
 from contend.team.metrics import evaluation_of, metric_tasks
-from contend.text import canonical_url, compact_tables, estimate_tokens
+from contend.text import estimate_tokens
 
 EDITOR, BEST = "editor", "winner"
 """How the two reports are named in a comparison's record."""
@@ -41,17 +35,6 @@ _PREFERENCES: Mapping[str | None, Literal["editor", "winner"]] = {EDITOR: "edito
 _LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FEWEST = 2
 """Fewer reports are not merged."""
-
-
-class _EditorInput(NamedTuple):
-    """What an editor reads. `own`: the own documents that it reads whole, also those that no team found.
-
-    `speaking`: the signals of those that speak to AI systems, by address.
-    """
-
-    passages: list[Passage]
-    own: list[SearchResult]
-    speaking: dict[str, list[str]]
 
 
 @dataclass(frozen=True)
@@ -79,8 +62,7 @@ class EditingNodes:
         sizes = [*accumulate(map(_size, submissions, outcomes))]
         fitting = max(_FEWEST, sum(size <= limits.tokens // 2 for size in sizes))
         outcomes, submissions, size = outcomes[:fitting], submissions[:fitting], sizes[:fitting][-1]
-        at_hand = await self._at_hand(state, options, submissions, tokens=limits.beside(size))
-        passages = at_hand.passages
+        passages = await self._at_hand(submissions, tokens=limits.beside(size))
         head = ResearchHead(
             theme=state["theme"], instructions=options.instructions, passages=SourceDocument.of_passages(passages)
         )
@@ -91,7 +73,7 @@ class EditingNodes:
             scope=run.scope("writer", step="merge", passages=tuple(passage.id for passage in passages)),
             faults=lambda reply: faults_of(reply, len(passages), guard),
         )
-        submission = _submission(answer.value, submissions, at_hand, options, state["theme"], guard=guard)
+        submission = _submission(answer.value, submissions, passages, options, state["theme"], guard=guard)
         teams = {label: outcome.team_id for label, outcome in zip(_LABELS, outcomes, strict=False)}
         parts = {teams[part.report]: part.what for part in answer.value.taken if part.report in teams}
         document = await self.services.submissions.put(submission)
@@ -143,6 +125,7 @@ class EditingNodes:
             team_id=EDITOR,
             round_number=1,
             criteria=state.get("criteria", []),
+            with_fixes=False,
         )
         pairs = compare_tasks(state, {EDITOR: document, BEST: best})
         return [*(Send("score_merged", task) for task in tasks), *(Send("compare_merged", pair) for pair in pairs)]
@@ -151,56 +134,16 @@ class EditingNodes:
         """A team's report is published after all: which one is decided now."""
         return "pick_winner" if ContestView(state).editing.published else await route_to_pairs(state)
 
-    async def _at_hand(
-        self, state: ContestState, options: ResolvedOptions, submissions: Sequence[Submission], *, tokens: int
-    ) -> _EditorInput:
-        """What the best team had at hand, then what the other reports rest on, as far as `tokens` goes.
-
-        All sections of own documents stand before that, where they take at most twice as much: perhaps no team cited
-        what its judges miss.
-        """
+    async def _at_hand(self, submissions: Sequence[Submission], *, tokens: int) -> list[Passage]:
+        """What the best team had at hand, then what the other reports rest on, as far as `tokens` goes."""
         best, *others = submissions
         by_id = {each.id: each for each in best.passages}
         for submission in others:
             own = {each.id: each for each in submission.passages}
             by_id |= {each: own[each] for each in submission.draft.passages() if each in own and each not in by_id}
-        texts = await with_texts(self.services, [*by_id.values()])
-        sizes = [(each.url, estimate_tokens(compact_tables(each.text))) for each in texts]
-        of_others = sum(size for url, size in sizes if urlsplit(url).scheme != "file")
-        most = min(tokens - of_others, MOST_OF_WHOLE * sum(size for _, size in sizes))
-        whole = await self._own_documents(state, options, submissions, tokens=most)
-        ids = {each.id for each in whole.passages}
-        passages = [*whole.passages, *(each for each in by_id.values() if each.id not in ids)]
-        return whole._replace(passages=await whole_passages(self.services, passages, tokens=tokens))
-
-    async def _own_documents(
-        self, state: ContestState, options: ResolvedOptions, submissions: Sequence[Submission], *, tokens: int
-    ) -> _EditorInput:
-        """All sections of the own documents in order; none where they take more than so many tokens."""
-        if not any(result.source == "local" for each in submissions for result in each.results):
-            return _EditorInput([], [], {})
-        sections = await self.services.sources.whole(options.documents, state["execution_id"], tokens)
-        ids = await self.services.documents.put_many([each.text for each in sections])
-        speaking = await asyncio.to_thread(_signals_of, sections)
-        speaking |= {url: signals for each in submissions for url, signals in each.speaking.items()}
-        passages = [
-            Passage(
-                id=passage_id(text, canonical_url(each.result.url)),
-                url=each.result.url,
-                title=each.result.title,
-                heading=each.heading,
-                published=each.result.published_date,
-                speaks_to_ai=each.result.url in speaking,
-            )
-            for text, each in zip(ids, sections, strict=True)
-        ]
-        return _EditorInput(passages, list({each.result.url: each.result for each in sections}.values()), speaking)
-
-
-def _signals_of(sections: Sequence[FoundPassage]) -> dict[str, list[str]]:
-    """The signals of documents that speak to AI systems, by code: a model was asked of those that a team found."""
-    texts = ((each.result.url, f"{each.result.title}\n\n{each.heading}\n\n{each.text}") for each in sections)
-    return by_address((url, names) for url, text in texts if (names := certain_signals(text)))
+        passages = await whole_passages(self.services, [*by_id.values()], tokens=tokens)
+        documents = list(dict.fromkeys(each.url for each in passages))
+        return sorted(passages, key=lambda each: documents.index(each.url))
 
 
 def is_worse(score: float | None, best: float | None, comparisons: Sequence[Comparison]) -> bool:
@@ -243,17 +186,15 @@ def _merge_prompt(
 def _submission(
     reply: MergeReply,
     submissions: Sequence[Submission],
-    at_hand: _EditorInput,
+    passages: Sequence[Passage],
     options: ResolvedOptions,
     theme: str,
     *,
     guard: PlantedFilter,
 ) -> Submission:
-    best, passages = submissions[0], at_hand.passages
+    best = submissions[0]
     draft = without_planted_text(draft_of(reply, passages, [], reply.title or best.draft.title), guard)
-    cited_urls = {each.url for each in passages if each.id in draft.passages()}
-    by_url = {result.url: result for each in submissions for result in each.results}
-    results = [*by_url.values(), *(each for each in at_hand.own if each.url in cited_urls - by_url.keys())]
+    results = list({result.url: result for each in submissions for result in each.results}.values())
     lessons = list(dict.fromkeys(bullet for each in submissions for bullet in each.draft.bullets_used))
     report = build_report(draft, passages, results, theme=best.report.theme or theme, language=options.language)
     ids = {*draft.passages(), *(passage.id for each in submissions for passage in each.passages)}
@@ -266,5 +207,5 @@ def _submission(
         points=best.points,
         queries=list(dict.fromkeys(query for each in submissions for query in each.queries)),
         unread={url: why for each in submissions for url, why in each.unread.items()},
-        speaking=at_hand.speaking | {url: signals for each in submissions for url, signals in each.speaking.items()},
+        speaking={url: signals for each in submissions for url, signals in each.speaking.items()},
     )

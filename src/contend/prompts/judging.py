@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Self
 from pydantic import PlainValidator
 
 from contend.models.playbook import GENERAL, Bullet, Insight, PlaybookSection
-from contend.prompts.research import PartLength, ShownPassage, SourceDocument, WantedLength
+from contend.prompts.research import NamedDocument, PartLength, ShownPassage, SourceDocument, WantedLength
 from contend.prompts.values import (
     Arithmetic,
     DraftText,
@@ -58,11 +58,16 @@ class DoubtfulCitation(PromptPart):
 
 
 class VerdictsPrompt(_OnQuery, WantedLength, prompt="evaluator/verdicts"):
-    """Several metrics, criteria and doubtful citations, judged together. `declined`: fixes not followed, and why."""
+    """Several metrics, criteria and doubtful citations, judged together.
+
+    `others`: cited passages that are not shown, by document; `declined`: fixes not followed, and why; `with_fixes`:
+    somebody will follow them.
+    """
 
     always_shown: ClassVar = {"criteria": "{}", "rubrics": "{}"}
 
     passages: list[SourceDocument] = []
+    others: list[NamedDocument] = []
     submission: SubmissionText
     draft_words: int
     draft_characters: int
@@ -73,17 +78,18 @@ class VerdictsPrompt(_OnQuery, WantedLength, prompt="evaluator/verdicts"):
     doubtful: list[DoubtfulCitation] = []
     criteria: Annotated[str, outside("criteria")] = ""
     rubrics: str = ""
+    with_fixes: bool = True
 
 
 class ComparePrompt(_OnQuery, prompt="pairwise/compare"):
-    """Which of two reports is better. `others`: cited passages that are not shown, by title."""
+    """Which of two reports is better. `others`: cited passages that are not shown, by document."""
 
     criteria: Annotated[str, outside("criteria")] = ""
     submissions: tuple[SubmissionText, SubmissionText]
     structured: bool = True
     invented: bool = False
     passages: list[SourceDocument] = []
-    others: list[ShownPassage] = []
+    others: list[NamedDocument] = []
 
 
 class CitationPrompt(PromptValues, prompt="citation/check"):

@@ -95,6 +95,21 @@ def _document_of(passage: Passage) -> tuple[str, str, bool]:
     return passage.url, title, passage.speaks_to_ai
 
 
+class NamedDocument(PromptPart):
+    """A document whose passages are cited and not shown: its title with file and day, and their numbers."""
+
+    title: Title
+    numbers: list[int]
+
+    @classmethod
+    def of(cls, passages: Iterable[tuple[int, Passage]]) -> list[Self]:
+        """Those of passages with their numbers, each document once, in the order of its first passage."""
+        numbers: dict[tuple[str, str, bool], list[int]] = {}
+        for number, passage in passages:
+            numbers.setdefault(_document_of(passage), []).append(number)
+        return [cls(title=title, numbers=of_document) for (_, title, _), of_document in numbers.items()]
+
+
 class NumberedLesson(PromptPart):
     """A lesson as writers see it."""
 

@@ -23,9 +23,6 @@ from contend.sources.source_set import FullText
 from contend.stores.documents import passage_id, text_id
 from contend.text import canonical_url, estimate_tokens, shared_content
 
-MOST_OF_WHOLE = 2
-"""All that was found, where it takes more than so many times what a report rests on, costs more than it brings."""
-
 SEATS_A_QUERY = 3
 """So many of a query's best hits are offered whatever other queries found."""
 
@@ -235,14 +232,8 @@ def working_ids(pool: EvidencePool, pinned_ids: Sequence[str], *, tokens: int) -
 
 
 def room_for(pool: EvidencePool, pinned_ids: Sequence[str], limits: ContextProfile) -> int:
-    """What passages may take: what the profile says, and half of it again where a draft holds on to the most.
-
-    All that was found, where that is at most twice what the draft rests on: who mends a citation may need any of it.
-    """
-    every, cited_tokens = sum(each["tokens"] for each in pool["passages"]), tokens_of(pool, pinned_ids)
-    if not limits.compact and every <= min(limits.offered_tokens, MOST_OF_WHOLE * cited_tokens):
-        return every
-    return max(limits.chosen_tokens, cited_tokens + limits.chosen_tokens // 2)
+    """What passages may take: what the profile says, and half of it again where a draft holds on to the most."""
+    return max(limits.chosen_tokens, tokens_of(pool, pinned_ids) + limits.chosen_tokens // 2)
 
 
 def tokens_of(pool: EvidencePool, ids: Iterable[str]) -> int:

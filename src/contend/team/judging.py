@@ -25,15 +25,16 @@ from contend.models.evaluation import (
 from contend.models.options import MetricConfig, ResolvedOptions
 from contend.models.record import Language
 from contend.models.replies import FixReply
+from contend.models.research import Draft
 from contend.prompts.judging import CriteriaPrompt, MetricPrompt, VerdictsPrompt
-from contend.prompts.research import ShownPassage, SourceDocument
+from contend.prompts.research import NamedDocument, ShownPassage, SourceDocument
 from contend.research.draft_forms import length_of
 from contend.research.full import length_values
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.judge_view import ReportView, cited_passages, reference_numbers, report_view, whole_text
 from contend.team.state import MetricTask
-from contend.team.support import CheckedClaim, citations_of, keep_verdicts, scope_of, shown_citations
+from contend.team.support import CheckedClaim, Citations, citations_of, keep_verdicts, scope_of, shown_citations
 from contend.text import WORDS, bare_text, clean
 
 WITH_PASSAGES = "correctness"
@@ -117,7 +118,10 @@ async def judge_by_model(
 
 
 class _JudgeInput(NamedTuple):
-    """What one call judges of a submission: metrics `by_criteria` and `by_rubric`, and `doubtful` citations."""
+    """What one call judges of a submission: metrics `by_criteria` and `by_rubric`, and `doubtful` citations.
+
+    `hidden`: the ids of passages whose statements were all seen to hold earlier in the run.
+    """
 
     submission: Submission
     view: ReportView
@@ -125,6 +129,8 @@ class _JudgeInput(NamedTuple):
     criteria: list[Criterion]
     by_rubric: list[MetricConfig]
     doubtful: list[CheckedClaim]
+    hidden: frozenset[str]
+    with_fixes: bool
 
 
 async def judge_together(
@@ -144,7 +150,12 @@ async def judge_together(
         _verdicts_prompt(services, run.options, judge_input, theme=task["theme"]),
         VerdictsReply,
         scope=replace(scope_of(run, task), sentences=tuple(each.text for each in judge_input.doubtful)),
-        faults=lambda reply: faults_of(reply, len(judge_input.criteria), [each.name for each in judge_input.by_rubric]),
+        faults=lambda reply: faults_of(
+            reply,
+            len(judge_input.criteria),
+            [each.name for each in judge_input.by_rubric],
+            with_fixes=judge_input.with_fixes,
+        ),
     )
     keep_verdicts(run, judge_input.doubtful, answer.value.citations)
     first, *others = _scores(judge_input, answer.value, run.options.language)
@@ -158,7 +169,8 @@ async def _judge_input(
     profile = run.profile("evaluator")
     by_criteria = [each for each in configs if judged_by_criteria(services, each, run.options) and task["criteria"]]
     view = await report_view(services, submission, tokens=profile.judged_tokens, beside=profile.chosen_tokens)
-    doubtful = (await citations_of(services, task, submission)).doubtful()
+    citations = await citations_of(services, task, submission)
+    doubtful = citations.doubtful()
     with_passages = [each for each in doubtful if view.numbers.keys() >= {one.id for one in each.passages}]
     return _JudgeInput(
         submission,
@@ -167,18 +179,30 @@ async def _judge_input(
         [Criterion.model_validate(each) for each in task["criteria"]] if by_criteria else [],
         [each for each in configs if each not in by_criteria],
         with_passages[:MOST_CITATIONS],
+        frozenset(only_behind_checked(submission.draft, citations)),
+        task.get("with_fixes", True),
     )
+
+
+def only_behind_checked(draft: Draft, citations: Citations) -> set[str]:
+    """The ids of passages behind statements alone that a model has held against them, and found to hold."""
+    checked = {each.statement.place: each for each in citations.claims if each.verdict and each.value == 1}
+    by_checked = {passage.id for each in checked.values() for passage in each.passages}
+    others = (each.sentence.passages for each in draft.placed_sentences() if each.place not in checked)
+    return by_checked.difference(*others)
 
 
 def _verdicts_prompt(
     services: Services, options: ResolvedOptions, judge_input: _JudgeInput, *, theme: str
 ) -> VerdictsPrompt:
-    submission, view = judge_input.submission, judge_input.view
+    submission, view, hidden = judge_input.submission, judge_input.view, judge_input.hidden
+    numbered = list(enumerate(view.passages, start=1))
     rubrics = (f"## {each.name}\n\n{services.rubric(each, options.language)}" for each in judge_input.by_rubric)
     return VerdictsPrompt(
         user_query=theme,
         instructions=options.instructions,
-        passages=SourceDocument.of_passages(view.passages),
+        passages=SourceDocument.of(each for each in numbered if each[1].id not in hidden),
+        others=NamedDocument.of(each for each in numbered if each[1].id in hidden),
         submission=view.text,
         structured=view.structured,
         invented=view.invented,
@@ -186,6 +210,7 @@ def _verdicts_prompt(
         doubtful=shown_citations(judge_input.doubtful, view.numbers),
         criteria=numbered_criteria(judge_input.criteria),
         rubrics="\n\n".join(rubrics),
+        with_fixes=judge_input.with_fixes,
         **length_of(submission.draft),
         **length_values(options.length),
     )
@@ -248,7 +273,7 @@ def _unmet(criterion: Criterion, verdict: CriterionVerdict, language: Language) 
     return Fix(where=verdict.fix.where, what=f"{verdict.fix.what} ({criterion_text})")
 
 
-def faults_of(reply: VerdictsReply, criteria: int, metrics: Sequence[str]) -> str:
+def faults_of(reply: VerdictsReply, criteria: int, metrics: Sequence[str], *, with_fixes: bool = True) -> str:
     """What the judge has to mend in its reply, a line each; "" where nothing is wrong."""
     numbers, names = {each.number for each in reply.criteria}, {each.metric.strip() for each in reply.metrics}
     lines = [f"criterion {number} has no verdict" for number in range(1, criteria + 1) if number not in numbers]
@@ -257,7 +282,7 @@ def faults_of(reply: VerdictsReply, criteria: int, metrics: Sequence[str]) -> st
     lines += [
         f"criterion {each.number} is {each.verdict}: say in `fix` what to change, and where"
         for each in reply.criteria
-        if each.verdict != "met" and each.fix is None
+        if with_fixes and each.verdict != "met" and each.fix is None
     ]
     return "\n".join(lines)
 

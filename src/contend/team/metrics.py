@@ -97,6 +97,7 @@ def metric_tasks(
     team_id: str,
     round_number: int,
     criteria: Sequence[dict[str, Any]] = (),
+    with_fixes: bool = True,
 ) -> list[MetricTask]:
     """All that is measured of a submission, those by a language model as often as there are samples.
 
@@ -111,6 +112,7 @@ def metric_tasks(
         MetricTask(
             metrics=[each.name for each in [*metrics, *(support if metrics is together and sample == 1 else [])]],
             together=metrics is together,
+            with_fixes=with_fixes,
             criteria=list(criteria),
             sample=sample,
             submission=submission,

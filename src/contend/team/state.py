@@ -1,7 +1,7 @@
 """The state of one team over its rounds: JSON-plain, submissions by document id."""
 
 import operator
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
@@ -68,12 +68,14 @@ TeamUpdate = TeamState
 class MetricTask(TypedDict):
     """One sample of the metrics that one call judges: what `score_metric` is sent. It names no team and no ranking.
 
-    `together`: the metrics are asked of a model in one call, with the run's `criteria` and the doubtful citations.
+    `together`: the metrics are asked of a model in one call, with the run's `criteria` and the doubtful citations;
+    `with_fixes`: somebody will follow what it says is to be mended, as where nothing is said.
     """
 
     metrics: list[str | dict[str, Any]]
     """By name; checkpoints of earlier releases have their settings."""
     together: bool
+    with_fixes: NotRequired[bool]
     criteria: list[dict[str, Any]]
     sample: int
     submission: str
