@@ -17,8 +17,8 @@ from contend import run_guard
 from contend.approval import Question, chosen_answers, open_questions, question_event, waiting_line
 from contend.contest.closing import whole_summary
 from contend.contest.graph import build_contest_graph
-from contend.contest.parts import learned_from
 from contend.contest.state import ContestState, input_options
+from contend.contest.subgraphs import learned_from
 from contend.errors import InputError, StoreError, UnknownThread
 from contend.estimate import RunEstimate, estimate_run
 from contend.models.evaluation import Submission

@@ -24,8 +24,8 @@ from contend.contest.closing import (
 )
 from contend.contest.comparing import CompareTask, ComparingNodes
 from contend.contest.editing import EditingNodes
-from contend.contest.parts import PartNodes
 from contend.contest.state import ContestInput, ContestOutput, ContestState, ContestUpdate
+from contend.contest.subgraphs import SubgraphNodes
 from contend.estimate import estimate_run
 from contend.langgraph_compat import add_node, cause, stopping_if_checkpoint_lost
 from contend.learning.graph import build_learn_graph
@@ -184,7 +184,7 @@ def build_contest_graph(services: Services) -> ContestGraph:
     team_graph = build_team_graph(services).compile()
     learn_graph = build_learn_graph(services.learn_nodes).compile()
 
-    opening, parts = OpeningNode(services), PartNodes(services)
+    opening, subgraphs = OpeningNode(services), SubgraphNodes(services)
     editing, closing, comparing = EditingNodes(services), ClosingNodes(services), ComparingNodes(services)
     metrics = MeasuringNodes(services, key="merged_scores", join="choose_report")
     with_best = ComparingNodes(services, key="merged_comparisons", join="choose_report")
@@ -192,17 +192,17 @@ def build_contest_graph(services: Services) -> ContestGraph:
     # Closures over the compiled graphs: so Studio finds the parts and draws them.
     async def team(state: TeamInput) -> ContestUpdate:
         with stopping_if_checkpoint_lost():
-            return await parts.team(state, team_graph)
+            return await subgraphs.team(state, team_graph)
 
     async def learn(state: ContestState) -> ContestUpdate:
         with stopping_if_checkpoint_lost():
-            return await parts.learn(state, learn_graph)
+            return await subgraphs.learn(state, learn_graph)
 
     graph: ContestGraph = StateGraph(
         ContestState, context_schema=RunOptions, input_schema=ContestInput, output_schema=ContestOutput
     )
-    add_node(graph, "team", team, parts.forfeit, task=TeamInput, runs_graph=True)
-    add_node(graph, "learn", learn, parts.go_on_without_learning, runs_graph=True)
+    add_node(graph, "team", team, subgraphs.forfeit, task=TeamInput, runs_graph=True)
+    add_node(graph, "learn", learn, subgraphs.go_on_without_learning, runs_graph=True)
     add_node(graph, "open_run", opening.open_run, opening.refuse)
     add_node(graph, "set_criteria", opening.set_criteria)
     add_node(graph, "find_near_ties", comparing.find_near_ties)

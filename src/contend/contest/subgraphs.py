@@ -32,7 +32,7 @@ TeamRunner = CompiledStateGraph[TeamState, Record, TeamInput, TeamState]
 
 
 @dataclass(frozen=True)
-class PartNodes:
+class SubgraphNodes:
     """The graphs of teams and of learning: slot, deadline and the mapping of states stand around them here."""
 
     services: Services
