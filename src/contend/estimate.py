@@ -66,7 +66,7 @@ _RUBRICS = _span(400, 1300)
 _EXCERPTS = _span(100, 6500)
 """What a model is asked about that may speak to AI systems."""
 
-_PARTS = _span(2, 7)
+_PARTS = _span(2, 9)
 """The sections of a long report."""
 
 
@@ -167,22 +167,21 @@ class _Plan:
         if self._corpus is None:
             passages = _span(profile.chosen_tokens, profile.offered_tokens)
             yield _Step(writer, replies.ChoiceReply, _span(0, 2 * self._rounds[1]), _CHOICE, passages)
-        elif self._corpus > profile.chosen_tokens and not self._written_from_all(writer):
-            tokens = min(self._corpus, profile.offered_tokens)
-            calls = _span(1, 1 if self._read_whole(writer) else 2 * self._rounds[1])
-            yield _Step(writer, replies.ChoiceReply, calls, _CHOICE, _span(0.9, 1.1) * tokens)
+        elif self._corpus > profile.offered_tokens:
+            calls, passages = _span(1, 2 * self._rounds[1]), _span(0.9, 1.1) * profile.offered_tokens
+            yield _Step(writer, replies.ChoiceReply, calls, _CHOICE, passages)
 
     def _writing(self, writer: str, loops: int) -> Iterator[_Step]:
         at_work, rounds = self._at_work(writer), self._rounds
         revisions = _span(rounds[0] - 1, rounds[1] * loops - 1)
         yield _Step(writer, replies.RevisionReply, revisions, self._draft_reply, at_work + self._draft + _span(0, 1500))
+        first = _span(0.9, 1.1) * (self._corpus or 0) if self._read_whole(writer) else at_work
         if self._options.length != "long":
-            first = _span(0.9, 1.1) * (self._corpus or 0) if self._written_from_all(writer) else at_work
             yield _Step(writer, replies.ReportReply, _span(1, 1), self._draft_reply, first)
             return
         part = self._draft_reply / _PARTS
-        yield _Step(writer, replies.SectionDraftReply, _PARTS, part, at_work)
-        yield _Step(writer, replies.SummaryReply, _span(1, 1), _span(100, 1000), at_work + self._draft)
+        yield _Step(writer, replies.SectionDraftReply, _PARTS, part, first)
+        yield _Step(writer, replies.SummaryReply, _span(1, 1), _span(100, 1000), first + self._draft)
 
     def _scoring(self, times: Span) -> Iterator[_Step]:
         """One call where a judge reads whole reports; else one for each metric by model, and one on citations."""
@@ -194,6 +193,8 @@ class _Plan:
         if together:
             with_repairs = calls * _span(1, 1.2)
             yield _Step(judge, judging.VerdictsReply, with_repairs, _VERDICTS, at_work + self._draft + _RUBRICS)
+            if options.length == "long":  # more citations than one reply has room for
+                yield _Step(judge, judging.CitationReply, times * _span(0, 1), _METRIC, at_work)
         for metric in by_model:
             if metric not in together:
                 yield _Step(metric.model or judge, judging.MetricReply, calls, _METRIC, self._draft + _span(0, 500))
@@ -203,8 +204,7 @@ class _Plan:
     def _editing(self, reports: int) -> Iterator[_Step]:
         """The merged report: written, judged as any other, and set beside the best one in both orders."""
         writer = self._options.models["writer"]
-        passages = _span(0.9, 1.1) * (self._corpus or 0) if self._read_whole(writer) else self._at_work(writer)
-        holds = passages + self._draft * min(reports, 26)
+        holds = self._at_work(writer) * _span(1, 1.3) + self._draft * min(reports, 26)
         merger = _span(float(self._likely), 1)
         yield _Step(writer, replies.MergeReply, merger, self._draft_reply, holds)
         yield from self._scoring(merger)
@@ -229,10 +229,6 @@ class _Plan:
     @property
     def _catalogue(self) -> Span:
         return _span(50, 3000) if self._corpus is None else _span(0.03, 0.1) * min(self._corpus, 30_000)
-
-    def _written_from_all(self, model: str) -> bool:
-        """Whether the first draft is written from all documents."""
-        return self._options.length != "long" and self._read_whole(model)
 
     def _read_whole(self, model: str) -> bool:
         return self._corpus is not None and self._corpus <= profile_of(model, self._options).offered_tokens

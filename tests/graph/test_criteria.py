@@ -400,6 +400,29 @@ async def test_passages_whose_statements_a_judge_has_seen_to_hold_are_named_and_
     assert bool(re.search(r"# Other passages that it cites\n[\s\S]+?\n- .+: P2\n", second)) is not shown
 
 
+async def test_citations_that_are_too_many_for_one_reply_are_asked_about_by_themselves(
+    contest: Contest, vendors: Vendors
+) -> None:
+    texts = [f"A killed process loses its workspace number {number}." for number in range(120)]
+    sentences = [{"text": text, "sources": [1], "kind": "stated", "basis": ""} for text in texts]
+    blocks = [{"type": "paragraph", "sentences": sentences[at : at + 12]} for at in range(0, 120, 12)]
+    section = {"heading": "Workspaces", "blocks": blocks}
+    vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"sections": [section]}), prompt="research/write")
+    verdicts = [{"number": number, "reason": "So it stands there.", "verdict": "stated"} for number in range(1, 101)]
+    vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"citations": verdicts}), prompt="evaluator/verdicts")
+    vendors.reply(json.dumps({"citations": verdicts}), prompt="citation/check")
+
+    await contest.run(THEME, teams=["alpha"], max_rounds=1, max_iterations=1, learn=False)
+
+    (judged,), (by_itself,) = calls_of(vendors, "evaluator/verdicts"), calls_of(vendors, "citation/check")
+    asked_about = re.findall(r"^\d+\. (1\.\S+), by P", judged.user, re.MULTILINE)
+    others = re.findall(r"loses its workspace number \d+", by_itself.user)
+    assert len({*asked_about}) + len({*others}) == 120
+    (support,) = (metrics_of(event)["citation_support"] for event in rounds_of(contest))
+    assert not [text for text in texts if text in support.evidence or text in support.partly]
+    assert not support.reason.count("near")
+
+
 async def test_a_judge_that_fails_leaves_citations_to_code(contest: Contest, vendors: Vendors) -> None:
     vendors.fail(prompt="evaluator/verdicts", status=401)
 

@@ -266,19 +266,25 @@ async def test_documents_that_fit_are_read_whole_and_in_order_without_a_choice(
     assert "zebra" in (await pool_of(services, state))["searches"]
 
 
+@pytest.mark.parametrize(
+    ("length", "writers"), [("standard", ["write"]), ("long", ["section", "section", "summarize"])]
+)
 async def test_documents_that_one_writer_can_read_are_all_offered_in_order_and_what_it_cites_stays(
-    contest: Contest, services: Services, vendors: Vendors
+    contest: Contest, services: Services, vendors: Vendors, length: str, writers: list[str]
 ) -> None:
     for number in range(30):
         sentence = f"Kiln {number:02} was fired at noon and stood open until the evening. "
         text = f"# Note {number:02}\n\n" + sentence * 110
         (contest.documents / f"note-{number:02}.md").write_text(text, "utf-8")
 
-    state = await research(services, contest, max_iterations=2)
+    state = await research(services, contest, max_iterations=2, length=length)
 
-    (prompt,), (reviewed,) = prompts_of(vendors, "research/write"), prompts_of(vendors, "research/review")
-    places = [prompt.index(f"Kiln {number:02}") for number in range(30)]
-    assert places == sorted(places)
+    (reviewed,) = prompts_of(vendors, "research/review")
+    prompts = [text for name in dict.fromkeys(writers) for text in prompts_of(vendors, f"research/{name}")]
+    assert len(prompts) == len(writers)
+    for prompt in prompts:
+        places = [prompt.index(f"Kiln {number:02}") for number in range(30)]
+        assert places == sorted(places)
     assert "research/choose" not in vendors.prompts()
     assert reviewed.count("\n<P") < 30
     later = re.findall(r"^Note (\d\d) \(", reviewed, re.MULTILINE)

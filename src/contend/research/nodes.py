@@ -108,7 +108,7 @@ class ResearchNodes:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "nothing matched"
             raise SourceError(f"no source gave anything for {state['theme'][:80]!r} ({reasons})")
         pool, usage = await screen(self.services, state, pool)
-        if whole and not full.writes_by_section(state):
+        if whole:
             pool = {**pool, "shown": [each["id"] for each in pool["passages"]]}
         working = self._working(state, pool, best, first=evidence.whole_ids(pool, whole))
         if state.get("found") or whole:
@@ -206,8 +206,8 @@ class ResearchNodes:
         if limits.compact:
             return evidence.at_work(pool, evidence.working_ids(pool, first_ids, tokens=limits.chosen_tokens))
         candidates = evidence.working_ids(pool, [*first_ids, *earlier, *first], tokens=max(room, limits.offered_tokens))
-        if first and not full.writes_by_section(state):
-            # One writer reads all there is; what it cites stays for the calls that follow.
+        if first:
+            # Writers of the first draft read all there is; what it cites stays for the calls that follow.
             return {**evidence.at_work(pool, candidates), "to_choose": [], "nothing_new": False}
         everything = evidence.within(pool, [*earlier, *candidates], tokens=room)
         old = {*first_ids, *earlier, *pool["shown"]}

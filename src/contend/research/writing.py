@@ -93,6 +93,7 @@ class WritingNodes:
         after_sections: ResearchState = {**state, "calls": [*state.get("calls", []), *calls]}
         return {
             **await self._with_draft(state, draft, passages, marks=[*missing, *await marks_of(draft, passages)]),
+            **await self._later_passages(state, draft),
             "written_sections": EMPTY_LIST,
             **await cost_update(self.services, after_sections, usage),
         }

@@ -34,7 +34,15 @@ from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.judge_view import ReportView, cited_passages, reference_numbers, report_view, whole_text
 from contend.team.state import MetricTask
-from contend.team.support import CheckedClaim, Citations, citations_of, keep_verdicts, scope_of, shown_citations
+from contend.team.support import (
+    CheckedClaim,
+    Citations,
+    ask_about,
+    citations_of,
+    keep_verdicts,
+    scope_of,
+    shown_citations,
+)
 from contend.text import WORDS, bare_text, clean
 
 WITH_PASSAGES = "correctness"
@@ -120,7 +128,8 @@ async def judge_by_model(
 class _JudgeInput(NamedTuple):
     """What one call judges of a submission: metrics `by_criteria` and `by_rubric`, and `doubtful` citations.
 
-    `hidden`: the ids of passages whose statements were all seen to hold earlier in the run.
+    `without_room`: the doubtful citations that are too many for one reply; `hidden`: the ids of passages whose
+    statements were all seen to hold earlier in the run.
     """
 
     submission: Submission
@@ -129,6 +138,7 @@ class _JudgeInput(NamedTuple):
     criteria: list[Criterion]
     by_rubric: list[MetricConfig]
     doubtful: list[CheckedClaim]
+    without_room: list[CheckedClaim]
     hidden: frozenset[str]
     with_fixes: bool
 
@@ -140,7 +150,8 @@ async def judge_together(
 
     What the submission lacks of its passages is among the fixes of the first.
 
-    Doubtful citations are asked about in the same call, which has their passages: the answers are kept for the run.
+    Doubtful citations are asked about in the same call, which has their passages, and those that one reply has no room
+    for in calls of their own: the answers are kept for the run.
 
     Raises:
         ModelError: the judges' model failed.
@@ -158,8 +169,10 @@ async def judge_together(
         ),
     )
     keep_verdicts(run, judge_input.doubtful, answer.value.citations)
+    more = await ask_about(services, task, judge_input.without_room, step="/citations")
+    usage = answer.usage + more if more else answer.usage
     first, *others = _scores(judge_input, answer.value, run.options.language)
-    return [MetricResult(score=first, usage=answer.usage), *(MetricResult(score=each) for each in others)]
+    return [MetricResult(score=first, usage=usage), *(MetricResult(score=each) for each in others)]
 
 
 async def _judge_input(
@@ -179,6 +192,7 @@ async def _judge_input(
         [Criterion.model_validate(each) for each in task["criteria"]] if by_criteria else [],
         [each for each in configs if each not in by_criteria],
         with_passages[:MOST_CITATIONS],
+        with_passages[MOST_CITATIONS:],
         frozenset(only_behind_checked(submission.draft, citations)),
         task.get("with_fixes", True),
     )

@@ -115,9 +115,9 @@ async def citation_support(
     run set to a language model, its word decides on the doubtful ones; where it fails, code's stands. `evidence`: the
     sentences that are not supported, the weakest first.
     """
-    language = (await services.run(task)).options.language
-    citations, usage = await _ask_model(services, task, await citations_of(services, task, submission))
-    return support_of(config, citations, language, usage)
+    run, citations = await services.run(task), await citations_of(services, task, submission)
+    usage = await ask_about(services, task, citations.doubtful())
+    return support_of(config, citations.with_verdicts(run.verdicts), run.options.language, usage)
 
 
 def support_of(
@@ -184,14 +184,19 @@ async def _check_all(statements: Sequence[DraftClaim], others: Sequence[PassageT
     )
 
 
-async def _ask_model(services: Services, task: MetricTask, citations: Citations) -> tuple[Citations, CallUsage | None]:
-    """The claims, the doubtful ones with the model's word on them, in as few calls as they fit into."""
+async def ask_about(
+    services: Services, task: MetricTask, doubtful: Sequence[CheckedClaim], *, step: str = ""
+) -> CallUsage | None:
+    """Ask a model about claims, in as few calls as they fit into: its word is kept for the run. None without a call.
+
+    `step`: what tells these calls from others of the task.
+    """
     run = await services.run(task)
-    doubtful = citations.doubtful()
     if not doubtful or not run.options.models:
-        return citations, None
+        return None
     model = run.model("evaluator")
     scope = scope_of(run, task)
+    scope = replace(scope, step=scope.step + step)
     usage: CallUsage | None = None
     for number, batch in enumerate(_batches(doubtful, run.profile("evaluator").offered_tokens), start=1):
         step = scope.step if number == 1 else f"{scope.step}/{number}"
@@ -202,7 +207,7 @@ async def _ask_model(services: Services, task: MetricTask, citations: Citations)
             break
         usage = answer.usage if usage is None else usage + answer.usage
         keep_verdicts(run, batch, answer.value.citations)
-    return citations.with_verdicts(run.verdicts), usage
+    return usage
 
 
 def _batches(claims: Sequence[CheckedClaim], tokens: int) -> Iterator[list[CheckedClaim]]:
