@@ -206,7 +206,7 @@ def test_without_a_key_the_recorded_demo_plays_and_says_that_it_is_recorded(page
     page.get_by_role("button", name="Play the recorded demo").click()
 
     expect(page.locator("article h1")).to_contain_text("Tern")
-    expect(page.get_by_text("recorded, not live")).to_be_visible()
+    expect(page.get_by_text("not live: recorded on 20")).to_be_visible()
     page.get_by_role("link", name="Judges").click()
     expect(page.get_by_role("columnheader", name="Archivist")).to_be_visible()
 

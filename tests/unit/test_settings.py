@@ -62,7 +62,7 @@ def test_a_maximum_below_the_configured_minimum_lowers_the_minimum(config: Confi
 
 
 def test_rounds_that_contradict_each_other_are_refused(config: Config) -> None:
-    with pytest.raises(InputError, match="min_rounds 5 is above max_rounds 2"):
+    with pytest.raises(InputError, match="min_rounds 5 is above max_rounds 2: raise the one or lower the other"):
         _resolve(config, RunOptions(min_rounds=5, max_rounds=2), RunOptions())
 
 

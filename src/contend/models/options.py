@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, StringConstraints, create_model, model_v
 from contend.models.evaluation import CODE_METRIC_NAMES, MetricScore
 from contend.models.record import FunctionName, Identifier, Language, Record, Score
 from contend.models.round import RoundPromptConfig
+from contend.text import WORDS
 
 Role = Literal["supervisor", "writer", "reviewer", "evaluator", "judge", "reflector", "curator"]
 INSTRUCTIONS_CHARACTERS = 20_000
@@ -316,13 +317,15 @@ class ResolvedOptions(ContestLimits):
     @model_validator(mode="after")
     def _rounds_in_order(self) -> "ResolvedOptions":
         if self.min_rounds > self.max_rounds:
-            raise ValueError(f"rounds: min_rounds {self.min_rounds} is above max_rounds {self.max_rounds}")
+            bounds = f"min_rounds {self.min_rounds} is above max_rounds {self.max_rounds}"
+            raise ValueError(f"rounds: {bounds}: raise the one or lower the other")
         return self
 
     @property
     def model_names(self) -> dict[str, str]:
-        """The models by role; under `replies` when and by which model they were recorded, where they were."""
+        """The models by role; under `replies` in the run's language when and by which model those were recorded."""
         names: dict[str, str] = {str(role): name for role, name in self.models.items()}
         if self.recorded:
-            names["replies"] = f"recorded on {self.recorded.recorded_on} (model {self.recorded.model})"
+            recorded = WORDS[self.language].recorded
+            names["replies"] = recorded.format(date=self.recorded.recorded_on, model=self.recorded.model)
         return names

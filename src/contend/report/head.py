@@ -80,9 +80,8 @@ def replies_line(head: ReportHead, language: Language) -> str | None:
     words, replies = WORDS[language], head.recorded
     if replies is None:
         return None
-    text = words.recorded_replies.format(
-        date=replies.recorded_on,
-        model=replies.model,
+    text = words.recorded_usage.format(
+        recorded=words.recorded.format(date=replies.recorded_on, model=replies.model),
         calls=count_text(replies.calls, "model_calls", language),
         tokens=replies.tokens,
     )

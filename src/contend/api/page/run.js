@@ -121,7 +121,7 @@ class RunView {
         el("span.row.actions", {}, this.actions())),
       this.connection && el("p.notice.warn", {}, this.connection),
       details && el("p.small.quiet", {}, noteOf(details)),
-      run.recorded && el("p.notice", {}, `${t("recorded")} (${run.recorded})`),
+      run.recorded && el("p.notice", {}, `${t("recorded")}${run.recorded}`),
       run.warnings.map((text) => el("p.notice.warn", {}, text)));
   }
 
