@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import time
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -24,96 +25,82 @@ def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
     return Contest(workspace, documents, vendors.base_url, defaults={"learn": False})
 
 
-RAISES = """
-async def answer(state):
-    raise KeyError("no such shelf")
-
-
-agent = one_node(answer).compile()
-"""
-WAITS = """
-async def answer(state):
-    return {"messages": [AIMessage(interrupt("May I search?"))]}
-
-
-agent = one_node(answer).compile()
-"""
-EXITS = """
+NO_REPORT = """
 import sys
 
 
-async def answer(state):
-    sys.exit(3)
-
-
-agent = one_node(answer)
-"""
-LOOPS = """
-async def answer(state):
-    return {}
-
-
-agent = StateGraph(State)
-agent.add_node("answer", answer)
-agent.add_edge(START, "answer")
-agent.add_edge("answer", "answer")
-"""
-RUBBISH = """
 class Any(TypedDict, total=False):
     messages: object
 
 
-async def answer(state):
+async def raise_error(state):
+    raise KeyError("no such shelf")
+
+
+async def ask(state):
+    return {"messages": [AIMessage(interrupt("May I search?"))]}
+
+
+async def leave(state):
+    sys.exit(3)
+
+
+async def say_rubbish(state):
     return {"messages": {"role": 42}}
 
 
-agent = one_node(answer, Any)
-"""
-EMPTY = """
-async def answer(state):
-    return {"messages": [AIMessage(" ")]}
-
-
-agent = one_node(answer)
-"""
-ENDLESS = """
-async def answer(state):
-    return {"messages": [AIMessage("words " * 200_000)]}
-
-
-agent = one_node(answer)
-"""
-SAYS_NOTHING = """
-async def answer(state):
+async def say_nothing(state):
     return {"messages": [AIMessage("---")]}
 
 
-agent = one_node(answer)
+async def be_empty(state):
+    return {"messages": [AIMessage(" ")]}
+
+
+async def not_end(state):
+    return {"messages": [AIMessage("words " * 200_000)]}
+
+
+raises, interrupts = one_node(raise_error).compile(), one_node(ask).compile()
+exits, rubbish, empty = one_node(leave), one_node(say_rubbish, Any), one_node(be_empty)
+endless, says_nothing = one_node(not_end), one_node(say_nothing)
+loops = StateGraph(State)
+loops.add_node("answer", lambda state: {})
+loops.add_edge(START, "answer")
+loops.add_edge("answer", "answer")
 """
+WHY = {
+    "raises": "its graph raised KeyError: 'no such shelf'",
+    "interrupts": "its graph waits for a person, and nobody answers it in a contest",
+    "exits": "its graph raised SystemExit: 3",
+    "loops": "its graph took over 100 steps",
+    "rubbish": "its graph ended without a report",
+    "empty": "its graph ended without a report",
+    "endless": "its report has 1,199,999 characters; at most 100,000 are read",
+    "says_nothing": "its report says nothing",
+}
 
 
-@pytest.mark.parametrize(
-    ("code", "line"),
-    [
-        (RAISES, "its graph raised KeyError: 'no such shelf'"),
-        (WAITS, "its graph waits for a person, and nobody answers it in a contest"),
-        (EXITS, "its graph raised SystemExit: 3"),
-        (LOOPS, "its graph took over 100 steps"),
-        (RUBBISH, "its graph ended without a report"),
-        (EMPTY, "its graph ended without a report"),
-        (ENDLESS, "its report has 1,199,999 characters; at most 100,000 are read"),
-        (SAYS_NOTHING, "its report says nothing"),
-    ],
-    ids=["raises", "interrupts", "exits", "loops", "rubbish", "empty", "endless", "says nothing"],
-)
-async def test_a_graph_that_gives_no_report_forfeits_alone_and_says_why(contest: Contest, code: str, line: str) -> None:
-    enter(contest.workspace, code, others=("alpha",))
+async def test_a_graph_that_gives_no_report_forfeits_alone_and_says_why(contest: Contest) -> None:
+    enter(contest.workspace, NO_REPORT, others=("alpha", *WHY))
+    name_graphs(contest, WHY)
 
-    outcome = await contest.run(QUESTION, teams=["alpha", "mine"], max_rounds=1, learn=False)
+    outcome = await contest.run(QUESTION, teams=["alpha", *WHY], max_rounds=1, learn=False)
 
     assert outcome.status == "partial"
     assert outcome.report is not None
-    assert f"team mine failed: {line}" in outcome.message
+    assert outcome.summary is not None
+    errors = {team.team_id: team.error_message or "" for team in outcome.summary.team_statuses}
+    assert [team for team, why in WHY.items() if not errors[team].startswith(why)] == []
+    assert not errors["alpha"]
+    assert f"team raises failed: {WHY['raises']}" in outcome.message
+
+
+def name_graphs(contest: Contest, names: Iterable[str]) -> None:
+    """Each of these teams is played by the graph of its name."""
+    for name in names:
+        team = TEAM.replace('"mine"', f'"{name}"').replace("my_agent:agent", f"my_agent:{name}")
+        (contest.workspace / "config" / "teams" / f"{name}.toml").write_text(team, "utf-8")
 
 
 HANG = """
@@ -151,9 +138,7 @@ def hanging_contest(folder: Path, documents: Path, vendors: Vendors, hanging: tu
     (folder / "marks").mkdir(parents=True)
     code = HANG.format(mark=str(folder / "marks" / "waits")) + ANSWERS
     enter(contest.workspace, code, others=hanging, seconds=SECONDS, cap=len(hanging))
-    for name in hanging:
-        team = TEAM.replace('"mine"', f'"{name}"').replace("my_agent:agent", f"my_agent:{name}")
-        (contest.workspace / "config" / "teams" / f"{name}.toml").write_text(team, "utf-8")
+    name_graphs(contest, hanging)
     return contest
 
 

@@ -88,23 +88,24 @@ async def test_contends_own_research_plays_from_another_process(contest: Contest
     assert f"team mine runs on {server.url}: what its model calls cost is not known" in outcome.markdown
 
 
-@pytest.mark.parametrize(
-    ("assistant", "line"),
-    [
-        ("waits", "team mine failed: its graph waits for a person, and nobody answers it in a contest"),
-        ("fails", "team mine failed: its graph failed on http://127.0.0.1:"),
-        ("hangs", "team mine timeout: not done within 20 seconds"),
-    ],
-)
-async def test_a_remote_graph_that_gives_no_report_forfeits(
-    contest: Contest, others: Server, assistant: str, line: str
-) -> None:
-    enter(contest.workspace, "", team=remote(others, assistant), others=("alpha",), seconds=20)
+FORFEITS = {
+    "waits": "failed: its graph waits for a person, and nobody answers it in a contest",
+    "fails": "failed: its graph failed on http://127.0.0.1:",
+    "hangs": "timeout: not done within 20 seconds",
+}
 
-    outcome = await contest.run(QUESTION, teams=["alpha", "mine"], max_rounds=1, learn=False)
+
+async def test_a_remote_graph_that_gives_no_report_forfeits(contest: Contest, others: Server) -> None:
+    enter(contest.workspace, "", others=("alpha", *FORFEITS), seconds=20)
+    for name in FORFEITS:
+        team = remote(others, name).replace('"mine"', f'"{name}"')
+        (contest.workspace / "config" / "teams" / f"{name}.toml").write_text(team, "utf-8")
+
+    outcome = await contest.run(QUESTION, teams=["alpha", *FORFEITS], max_rounds=1, learn=False)
 
     assert outcome.report is not None
-    assert line in outcome.message
+    for name, line in FORFEITS.items():
+        assert f"team {name} {line}" in outcome.message
     assert others.client.threads.search() == []  # nothing of it goes on there
 
 
