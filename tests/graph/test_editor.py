@@ -2,13 +2,14 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from contend.app import RunOutcome
 from contend.models.events import ReportMerged
-from fakes.contests import LARGE_CONTEXT, Contest, write_workspace
+from fakes.contests import LARGE_CONTEXT, Contest, Finished, finished_contest, write_workspace
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
@@ -45,9 +46,10 @@ def merging(vendors: Vendors, text: str = TEXT, title: dict[str, str] = TITLE) -
     vendors.reply(json.dumps(reply), prompt="research/merge")
 
 
-async def test_a_merged_report_that_judges_prefer_is_published_and_says_what_it_took(
+async def test_a_merged_report_that_judges_prefer_is_published_says_what_it_took_and_leaves_a_near_tie_of_teams(
     contest: Contest, vendors: Vendors
 ) -> None:
+    all_are_near(contest)
     merging(vendors)
     preferring(vendors, merged=True)
 
@@ -62,6 +64,11 @@ async def test_a_merged_report_that_judges_prefer_is_published_and_says_what_it_
     assert "From Alpha: the " in (outcome.markdown or "")
     (merged,) = [event for event in contest.events if isinstance(event, ReportMerged)]
     assert merged.published
+    assert vendors.prompts().count("pairwise/compare") == 2
+
+
+def all_are_near(contest: Contest) -> None:
+    (contest.workspace / "config" / "evaluator.toml").write_text("[evaluator]\nnear_tie = 1.0\n", "utf-8")
 
 
 async def test_a_merged_report_whose_reply_is_from_before_it_had_a_title_has_that_of_the_best(
@@ -104,7 +111,10 @@ async def test_the_judges_word_on_its_citations_decides_what_a_merged_report_mar
     assert ("a killed process loses its workspace" in to_check) == marked
 
 
-async def test_a_merged_report_that_judges_like_less_is_not_published(contest: Contest, vendors: Vendors) -> None:
+async def test_where_judges_like_the_merged_report_less_teams_near_each_other_are_compared_and_the_best_is_published(
+    contest: Contest, vendors: Vendors
+) -> None:
+    all_are_near(contest)
     merging(vendors)
     preferring(vendors, merged=False)
 
@@ -113,6 +123,7 @@ async def test_a_merged_report_that_judges_like_less_is_not_published(contest: C
     assert outcome.report is not None
     assert "Merged" not in outcome.report.executive_summary
     assert "the merged report was not better" in (outcome.markdown or "")
+    assert vendors.prompts().count("pairwise/compare") == 2 + 2
 
 
 async def test_the_next_run_of_a_thread_publishes_nothing_that_was_merged_before(
@@ -129,26 +140,21 @@ async def test_the_next_run_of_a_thread_publishes_nothing_that_was_merged_before
     assert "Merged" not in again.report.executive_summary
 
 
-@pytest.mark.parametrize(("merged", "pairs"), [(True, 0), (False, 2)], ids=["published", "left"])
-async def test_a_near_tie_is_compared_only_where_a_teams_report_is_published(
-    contest: Contest, vendors: Vendors, *, merged: bool, pairs: int
-) -> None:
-    config = contest.workspace / "config" / "evaluator.toml"
-    config.write_text("[evaluator]\nnear_tie = 1.0\n", "utf-8")
-    merging(vendors)
-    preferring(vendors, merged=merged)
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Iterator[Finished]:
+    """A run with a merged report, for the tests that read its prompts."""
 
-    await ran(contest)
+    def prepare(workspace: Path, vendors: Vendors) -> Contest:
+        write_workspace(workspace, reads=LARGE_CONTEXT)
+        return Contest(workspace, shared_documents, vendors.base_url)
 
-    assert vendors.prompts().count("pairwise/compare") == 2 + pairs
+    options = {"max_rounds": 1, "max_iterations": 1, "learn": False}
+    with finished_contest(tmp_path_factory.mktemp("finished"), prepare, THEME, **options) as run:
+        yield run
 
 
-async def test_the_editor_sees_every_report_its_passages_and_what_judges_found(
-    contest: Contest, vendors: Vendors
-) -> None:
-    await ran(contest)
-
-    (prompt,) = [call.user for call in vendors.calls if call.prompt == "research/merge"]
+def test_the_editor_sees_every_report_its_passages_and_what_judges_found(finished: Finished) -> None:
+    (prompt,) = [call.user for call in finished.vendors.calls if call.prompt == "research/merge"]
     assert prompt.count("\n# Report ") == 2
     assert prompt.count("What judges found of report") == 2
     assert "\n<P1-" in prompt
@@ -170,19 +176,17 @@ async def test_the_editor_reads_the_own_documents_whole_once_also_what_no_team_c
     assert "[1]" in outcome.report.detailed_analysis
 
 
-async def test_nobody_is_asked_to_mend_the_merged_report(contest: Contest, vendors: Vendors) -> None:
-    await ran(contest)
+def test_nobody_is_asked_to_mend_the_merged_report(finished: Finished) -> None:
+    calls = [call.user for call in finished.vendors.calls if call.prompt == "evaluator/verdicts"]
 
-    *of_teams, of_merged = [call.user for call in vendors.calls if call.prompt == "evaluator/verdicts"]
+    *of_teams, of_merged = calls
     assert of_teams
     assert "nobody follows fixes any more" in of_merged
     assert not [each for each in of_teams if "nobody follows fixes any more" in each]
 
 
-async def test_the_editors_calls_count_in_the_runs_usage(contest: Contest, vendors: Vendors) -> None:
-    outcome = await ran(contest)
-
-    assert outcome.usage.requests == len([call for call in vendors.calls if call.prompt])
+def test_the_editors_calls_count_in_the_runs_usage(finished: Finished) -> None:
+    assert finished.outcome.usage.requests == len([call for call in finished.vendors.calls if call.prompt])
 
 
 @pytest.mark.parametrize("values", [{"synthesis": False}, {"teams": ["alpha"]}], ids=["turned off", "one team"])
