@@ -1,8 +1,9 @@
 # ruff: noqa: ANN401 - what the parser of patterns makes has no types
 """Regular expressions under text that is made to be hard for them.
 
-The measure is the growth of processor time from a text to one four times as long: about 4 where the work is linear,
-16 where it is quadratic. A search that takes some tenths of a second is ended.
+The measure is the growth of processor time from a text to one twelve times as long: 12 where the work is linear, 144
+where it is quadratic, the least of a few measures of each. A busy machine makes single ones larger, some by half or
+twice; a verdict would be wrong if it made all of them more than three times as large. Longer searches are ended.
 """
 
 import ast
@@ -21,12 +22,13 @@ from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
 SIZE = 1_000
-TIMES = 4
-MOST_GROWTH = 8.0
-_SUSPECT = 6
-"""Times a plain scan of the same text: what costs less is not looked at again."""
+TIMES = 12
+MOST_GROWTH = 40.0
+_SUSPECT = 12
+"""Times a plain scan of one word: what costs less is not looked at again. Quadratic work costs twice that."""
 
-_MOST_SECONDS = 0.3
+_MOST_SECONDS = 0.05
+"""For the short text: no linear work takes more than a twentieth of it."""
 _MEASURES = 3
 _MOST_ATOMS, _MOST_STARTS, _MOST_ITEMS = 8, 12, 4
 _CATEGORIES = {
@@ -109,11 +111,9 @@ class Recipe(NamedTuple):
 
 def cost(use: Use) -> Cost:
     """That of the first text whose cost grows too much, else of the one that costs most."""
-    worst, cheapest = Cost(0.0, ""), _seconds(_SCAN, "x" * SIZE)
+    worst, cheapest = Cost(0.0, ""), _least(_SCAN, "x" * SIZE)
     for recipe in _recipes(use.pattern):
-        once = _seconds(use, recipe.text(SIZE))
-        # No scan costs less than that of one word: most texts need none of their own.
-        if once > _SUSPECT * cheapest and once > _SUSPECT * _seconds(_SCAN, recipe.text(SIZE)):
+        if _seconds(use, recipe.text(SIZE)) > _SUSPECT * cheapest:
             worst = max(worst, Cost(_growth(use, recipe), repr(recipe)))
         if worst.growth > MOST_GROWTH:
             break
@@ -121,24 +121,30 @@ def cost(use: Use) -> Cost:
 
 
 def _growth(use: Use, recipe: Recipe) -> float:
-    """The least of a few, because a busy machine makes single measures larger."""
-    growth = float("inf")
+    if _seconds(use, recipe.text(SIZE)) == float("inf"):
+        return float("inf")
+    short = _least(use, recipe.text(SIZE))
+    return _least(use, recipe.text(SIZE * TIMES), enough=MOST_GROWTH * short) / short
+
+
+def _least(use: Use, text: str, *, enough: float = 0.0) -> float:
+    """Of a few measures, the last of which is the first that is small enough; each is ended where it is more."""
+    least = float("inf")
     for _ in range(_MEASURES):
-        short, long = _seconds(use, recipe.text(SIZE)), _seconds(use, recipe.text(SIZE * TIMES))
-        growth = min(growth, long / short)
-        if growth <= MOST_GROWTH or long == float("inf"):
+        least = min(least, _seconds(use, text, most=enough or _MOST_SECONDS))
+        if least <= enough:
             break
-    return growth
+    return least
 
 
 _SCAN = Use("a plain scan", re.compile(r"[^\W\d_]+|\s+|.", re.DOTALL), at_one_place=False)
 
 
-def _seconds(use: Use, text: str) -> float:
+def _seconds(use: Use, text: str, *, most: float = _MOST_SECONDS) -> float:
     """Of the processor; infinite where it was ended."""
     subject: Any = text.encode("utf-8", "replace") if isinstance(use.pattern.pattern, bytes) else text
     began = time.thread_time()
-    signal.setitimer(signal.ITIMER_VIRTUAL, _MOST_SECONDS)
+    signal.setitimer(signal.ITIMER_VIRTUAL, most)
     try:
         if use.at_one_place:
             use.pattern.match(subject)
