@@ -93,8 +93,9 @@ def negation_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[
     for clause in clauses(claim.comparison_text):
         for term in sorted(clause.terms):
             is_denied = term in clause.negated_terms
-            alike = [each for each in others if term in each.terms and (term in each.negated_terms) == is_denied]
-            other = [each for each in others if term in each.terms and (term in each.negated_terms) != is_denied]
+            with_term = [each for each in others if term in each.terms]
+            alike = [each for each in with_term if (term in each.negated_terms) == is_denied]
+            other = [each for each in with_term if (term in each.negated_terms) != is_denied]
             if _is_of_these(clause, other, alike, least=_LEAST_CONTEXT):
                 yield word_in(claim.comparison_text, term)
                 return
@@ -102,7 +103,8 @@ def negation_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[
 
 def _is_of_these(clause: Clause, these: Sequence[Clause], those: Sequence[Clause], *, least: float) -> bool:
     """Whether the clause is about what these clauses are about, and more so than about those."""
-    return _best(clause, these) > _best(clause, those) and _best(clause, these) >= least
+    likeness = _best(clause, these)
+    return likeness >= least and likeness > _best(clause, those)
 
 
 def direction_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]:
