@@ -11,6 +11,7 @@ import gc
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,6 +20,8 @@ import tempfile
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+
+from filelock import FileLock
 
 from fakes.fork_client import LENGTH_BYTES, ask
 
@@ -45,6 +48,8 @@ _LOADED = (
 )
 _EXIT_CODE = [1]
 """As of a command that ends with an exception."""
+_STARTED: list["subprocess.Popen[bytes]"] = []
+"""The server, where this process started it: other workers may need it longer."""
 _MAY_FORK = sys.platform != "darwin"
 _DEFAULTS = {"LANGSMITH_TRACING": "false", "LANGGRAPH_STRICT_MSGPACK": "true"}
 """As `contend.cli.main` has them: langgraph looks at them when it is imported."""
@@ -89,16 +94,29 @@ class Process:
 
 @cache
 def fork_server() -> str:
-    """The socket of the process that commands are forked from, one for this process, with which it ends."""
-    path = str(Path(tempfile.mkdtemp(prefix="contend-")) / "line")
-    command, pipe = [sys.executable, "-c", _SERVE, path], subprocess.PIPE
-    loading = subprocess.Popen(command, stdin=pipe, stdout=pipe, env=os.environ | _DEFAULTS)  # noqa: S603 - ours
-    assert loading.stdin is not None
+    """The socket of the process that commands are forked from, one for all of a run's workers, with whose last it ends.
+
+    Whoever asks it holds the pipe that is its standard input.
+    """
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    folder = Path(tempfile.gettempdir()) / f"contend-{run}" if run else Path(tempfile.mkdtemp(prefix="contend-"))
+    folder.mkdir(exist_ok=True)
+    line, pipe = folder / "line", folder / "held"
+    with FileLock(folder / "lock"):
+        if not pipe.exists():
+            os.mkfifo(pipe)
+            _start(line, pipe)
+        os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)  # to this process's end
+    return str(line)
+
+
+def _start(line: Path, pipe: Path) -> None:
+    with os.fdopen(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)) as held:
+        command = [sys.executable, "-c", _SERVE, str(line)]
+        loading = subprocess.Popen(command, stdin=held, stdout=subprocess.PIPE, env=os.environ | _DEFAULTS)  # noqa: S603 - ours
+    _STARTED.append(loading)
     assert loading.stdout is not None
     assert loading.stdout.readline() == b"ready\n"
-    atexit.register(loading.wait)
-    atexit.register(loading.stdin.close)
-    return path
 
 
 def serve(path: str) -> None:
@@ -118,8 +136,7 @@ def serve(path: str) -> None:
                 if os.fork() == 0:
                     listener.close()
                     return _become_command(line)
-    Path(path).unlink()
-    Path(path).parent.rmdir()
+    shutil.rmtree(Path(path).parent)
     os._exit(0)
 
 
