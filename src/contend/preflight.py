@@ -299,7 +299,9 @@ def _source_names(services: Services, setup: RunSetup) -> list[str]:
 
 async def _check_sources(services: Services, setup: RunSetup) -> tuple[list[str], dict[str, str]]:
     names = _source_names(services, setup)
-    sources = [services.sources.get(name, setup.options.documents) for name in names]
+    documents = setup.options.documents
+    # In a thread: a source of another kind than local documents is built here, and looks at their paths, too.
+    sources = await asyncio.to_thread(lambda: [services.sources.get(name, documents) for name in names])
     reasons = dict(zip(names, await asyncio.gather(*(source.check() for source in sources)), strict=True))
     off = {name: reason for name, reason in reasons.items() if reason is not None}
     on = [name for name in names if name not in off]

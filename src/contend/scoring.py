@@ -20,6 +20,7 @@ from contend.team.state import MetricTask
 from contend.text import ADDRESS, clean, without_tail
 
 MOST_CHARACTERS = 100_000
+_PAGE = ("<!doctype html", "<html")
 _NOWHERE = Reference("not in the list of references", "")
 
 
@@ -58,9 +59,14 @@ def submission_of(text: str, theme: str) -> Submission:
     """A text as a submission whose sources are its own references.
 
     Raises:
-        InputError: it is empty or too long.
+        InputError: it is empty, too long or a page of HTML.
     """
     content = text if len(text) > 4 * MOST_CHARACTERS else clean(text).strip()
+    if content[:20].casefold().startswith(_PAGE):
+        # Its styles would be sentences, and the numbers of its references are in no text.
+        raise InputError(
+            "the text is a page of HTML: give it in Markdown, as report.md beside a report.html of contend"
+        )
     if len(content) > MOST_CHARACTERS:
         raise InputError(f"the text has {len(content)} characters, at most {MOST_CHARACTERS} can be scored: shorten it")
     try:

@@ -25,6 +25,8 @@ documents = ["{documents}"]
 def _running(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path, endpoint: Vendors) -> Iterator[Server]:
     workspace = tmp_path_factory.mktemp("server") / "workspace"
     write_workspace(workspace, ("alpha", "beta", "gamma"))
+    gamma = workspace / "config" / "teams" / "gamma.toml"
+    gamma.write_text(gamma.read_text("utf-8").replace('["local"]', '["local", "tavily"]'), "utf-8")
     with (workspace / "config" / "orchestrator.toml").open("a", encoding="utf-8") as config:
         config.write(OPTIONS.format(documents=shared_documents))
     here = workspace.with_name("here")

@@ -25,7 +25,8 @@ def test_documents_behind_a_link_are_read_and_named_by_their_paths(api: Api) -> 
     (notes / "tune.mp3").write_bytes(b"ID3")
     (here / "linked").symlink_to(notes)
 
-    state = api.server.run("contend", {"theme": THEME}, context={"documents": ["linked"], "sources": ["local"]})
+    context = {"documents": ["linked"], "sources": ["local", "tavily"], "teams": ["alpha", "gamma"]}
+    state = api.server.run("contend", {"theme": THEME}, context=context)
 
     assert state["status"] == "completed", state["message"]
     assert "file://" not in state["messages"][-1]["content"]

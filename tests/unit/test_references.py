@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from contend.checks import check_validity
+from contend.errors import InputError
 from contend.models.record import Language
 from contend.models.research import ResearchReport, SearchResult
 from contend.report import head_markdown, published_markdown, read_draft, read_references, with_joined_marks
@@ -187,6 +188,12 @@ def test_what_others_wrote_in_brackets_stays_where_their_references_are_no_files
     text = "It hums [see 3 below], [3を参照] [1]."
 
     assert read_references(f"{text}\n\n## References\n\n1. Wind. https://a.example/x\n").body == text
+
+
+@pytest.mark.parametrize("begin", ["<!DOCTYPE html>\n<html>", '\n<html lang="en">'])
+def test_a_page_of_html_is_refused_with_what_to_give(begin: str) -> None:
+    with pytest.raises(InputError, match=r"a page of HTML: give it in Markdown, as report\.md"):
+        submission_of(f"{begin}<body><p>It hums [1].</p></body></html>", "Why?")
 
 
 def test_a_0_in_brackets_is_no_mark_and_stays() -> None:
