@@ -134,6 +134,37 @@ async def test_minutes_of_an_unfinished_round_are_counted_over_a_resume(contest:
     assert counted[0] > plan_and_draft
 
 
+async def test_minutes_of_finished_rounds_are_counted_over_a_resume_after_them(
+    contest: Contest, vendors: Vendors
+) -> None:
+    """No team is left whose state knows them."""
+    now, first, second = Now(takes=4), contest.services(), contest.services()
+    first.now, second.now, counted = now, Now(), list[float]()
+    vendors.malform(now.slow, prompt="writer/write")
+    vendors.hang(prompt="reflector/reflect")
+    options = contest.options(teams=["alpha"], max_rounds=1)
+    task = asyncio.create_task(contend.run(THEME, options=options, thread_id="stopped", services=first))
+    while not vendors.hung:
+        await asyncio.sleep(0.02)
+        assert not task.done()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await first.aclose()
+    vendors.heal()
+
+    def read(reply: str) -> str:
+        counted.extend(run.clock.seconds for run in second.runs.values())
+        return reply
+
+    vendors.malform(read, prompt="reflector/reflect")
+
+    await contend.resume("stopped", services=second)
+
+    await second.aclose()
+    assert counted == [now.seconds]
+
+
 async def test_nothing_is_learned_after_a_budget_has_ended(contest: Contest, vendors: Vendors) -> None:
     await contest.run(THEME, max_calls=20, min_rounds=5, max_rounds=5, teams=["alpha"])
 

@@ -399,3 +399,17 @@ def test_a_japanese_sentence_with_another_verb_is_not_supported(claim: str, pass
     around = "点検は年に二回行われ、担当課が結果を公表する。"
 
     assert check(claim, PassageText("p", "点検報告", f"{around}{passage}")).level == "near"
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        ("雨の日には屋上の扉を閉めておかなければならない。", "雨の日は屋上の扉を閉める。"),
+        ("古い写本はすべて地下の書庫におさめられている。", "古い写本は地下の書庫に収める。"),
+        ("展示は春まで続けられることになっている。", "展示は春まで続ける。"),
+    ],
+)
+def test_a_japanese_sentence_with_other_endings_in_hiragana_is_supported(claim: str, passage: str) -> None:
+    around = "点検は年に二回行われ、担当課が結果を公表する。"
+
+    assert check(claim, PassageText("p", "点検報告", f"{around}{passage}")).level == "supported"
