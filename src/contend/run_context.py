@@ -103,6 +103,11 @@ class RunContext:
         """
         return self.library.show(values, language=self.options.language, mark=mark_of(self.execution_id))
 
+    def close(self) -> None:
+        """Nobody is left who waits for what teams asked together."""
+        for call in self.screening_calls.values():
+            call.cancel()
+
     def turn_off(self, source: str, reason: str) -> bool:
         """A source is off for the rest of the run; True the first time."""
         first = source not in self.sources_off

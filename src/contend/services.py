@@ -133,7 +133,8 @@ class Services:
 
     def close_run(self, execution_id: str) -> None:
         """Let go of an execution that ended or waits; an unknown one is no error."""
-        self.runs.pop(execution_id, None)
+        if run := self.runs.pop(execution_id, None):
+            run.close()
 
     def tell(self, event: Event) -> None:
         """Send an event to whoever streams the run, and keep it for those who come later."""

@@ -1,10 +1,13 @@
 """Sources that speak to AI systems, in any language: known, named, believed alone by nobody, and never repeated."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
+import contend
 from fakes.contests import LARGE_CONTEXT, Contest, write_workspace
+from fakes.traces import record_of
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
@@ -115,6 +118,43 @@ async def test_a_call_on_passages_that_failed_is_made_again_by_the_next_team(
     assert vendors.prompts().count("checks/injection") == 2
     has_warning = [WARNED in call.user for call in vendors.calls if call.prompt == "research/write"]
     assert (has_warning[0], has_warning[-1]) == (False, True)
+
+
+async def test_what_a_shared_call_on_passages_cost_is_on_record_where_the_team_that_made_it_fails(
+    contest: Contest, documents: Path, vendors: Vendors
+) -> None:
+    with_one_reviewer(contest)
+    (documents / "doubtful.md").write_text(DOUBTFUL, "utf-8")
+    vendors.fail(prompt="research/write", status=401)
+
+    outcome = await contest.run(THEME, max_rounds=1, teams=["alpha"])
+
+    assert outcome.status == "failed"
+    rows = record_of(contest.workspace)["usage"]
+    assert len(rows) == sum(call.status == 200 for call in vendors.calls)
+    assert any("injection" in column for row in rows for column in row)
+
+
+async def test_a_run_that_is_cancelled_leaves_no_shared_call_behind(
+    contest: Contest, documents: Path, vendors: Vendors
+) -> None:
+    with_one_reviewer(contest)
+    (documents / "doubtful.md").write_text(DOUBTFUL, "utf-8")
+    vendors.hang(prompt="checks/injection")
+    services = contest.services()
+    task = asyncio.create_task(contend.run(THEME, options=contest.options(max_rounds=1), services=services))
+    while not vendors.hung:
+        await asyncio.sleep(0.02)
+        assert not task.done()
+    (call,) = [call for run in services.runs.values() for call in run.screening_calls.values()]
+
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    await asyncio.wait([call], timeout=60)
+    assert call.cancelled()
+    await services.aclose()
 
 
 async def test_where_the_model_cannot_be_asked_code_decides_and_the_run_goes_on(
