@@ -19,6 +19,14 @@ from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash?"
 OPTIONS = {"teams": ["alpha"], "max_rounds": 1, "learn": False}
+METRICS = """[[evaluator.metrics]]
+name = "coverage"
+
+[[evaluator.metrics]]
+name = "six"
+kind = "python"
+function = "mine:six"
+"""
 
 
 @pytest.fixture
@@ -85,28 +93,31 @@ async def test_runs_of_a_killed_server_go_on_in_the_next_one_and_in_the_command_
 
 
 def test_a_run_that_the_next_server_does_not_know_goes_on_when_the_api_asks_for_it(
-    tmp_path: Path, linked: Path, vendors: Vendors
+    workspace: Path, tmp_path: Path, linked: Path, vendors: Vendors
 ) -> None:
-    """By bare `langgraph dev`, killed before it has written its queue."""
-    clone = fresh_clone(tmp_path / "clone")
-    write_workspace(clone)
+    """By bare `langgraph dev`, killed before it has written its queue. Its workspace is behind a link, too."""
+    clone, linked_workspace = fresh_clone(tmp_path / "clone"), Path("..") / "linked-workspace"
+    (clone / linked_workspace).symlink_to(workspace)
+    write_workspace(workspace)
+    (workspace / "config" / "evaluator.toml").write_text(METRICS, "utf-8")
+    (workspace / "mine.py").write_text("def six(_):\n    return 0.6\n", "utf-8")
     variables = {"OPENAI_BASE_URL": vendors.base_url, "CONTEND_SERVED_FOLDERS": str(linked)}
     vendors.hang(prompt="reviewer/review")
-    with langgraph_dev(clone, **variables) as server, research_api(server) as api:
+    with langgraph_dev(clone, linked_workspace, **variables) as server, research_api(server) as api:
         research = api.start(THEME, options={**OPTIONS, "sources": ["local"], "documents": [str(linked)]})
         wait_until_hung(vendors, 1)
         server.kill()
     shutil.rmtree(clone / ".langgraph_api", ignore_errors=True)
     vendors.heal()
 
-    with langgraph_dev(clone, **variables) as server, research_api(server) as api:
+    with langgraph_dev(clone, linked_workspace, **variables) as server, research_api(server) as api:
         stopped = api.get(f"/research/{research}")
         resumed = api.http.post(f"/research/{research}/resume")
         end = api.until(research, "run_done")
 
     assert (stopped["status"], stopped["message"]) == ("interrupted", "nobody works on it: the process ended")
     assert resumed.status_code == 202, resumed.text
-    assert end["status"] == "completed", end["message"]
+    assert (end["status"], end["message"]) == ("completed", "all teams delivered")
     assert [call.prompt for call in vendors.calls].count("writer/write") == 1, "an answered call was paid again"
 
 

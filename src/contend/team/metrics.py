@@ -1,5 +1,6 @@
 """The metrics of a submission: refused by code, measured by code or a function, or judged by a model; and their sum."""
 
+import asyncio
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -220,7 +221,8 @@ async def judge_by_function(
         sources=[source.model_dump(mode="json") for source in submission.report.sources],
         points=list(submission.points),
     )
-    function = services.function(config.function or "")
+    # In a thread: where the run goes on after a restart, the file that has it is read only now.
+    function = await asyncio.to_thread(services.function, config.function or "")
     try:
         result = await call_function(function, metric_input, seconds=config.timeout_seconds)
     except FunctionFailed as error:
