@@ -74,7 +74,7 @@ class RunContext:
 
     def model(self, role: Role, *, team: TeamConfig | None = None, name: str | None = None) -> Model:
         """The model that plays a role: the team's own, else `name`, else the run's."""
-        return self.language_model(self.options.model_of(role, team=team, name=name))
+        return self.language_model(self.options.model_name(role, team=team, name=name))
 
     def profile(self, role: Role, *, team: TeamConfig | None = None, name: str | None = None) -> ContextProfile:
         """What the calls of the model may hold that plays a role, found as `model` finds it."""

@@ -146,7 +146,7 @@ def role_profile(
     """What the calls of the model may hold that plays a role."""
     if not options.models:
         return ContextProfile(DEFAULT_CONTEXT_TOKENS)
-    return profile_of(options.model_of(role, team=team, name=name), options)
+    return profile_of(options.model_name(role, team=team, name=name), options)
 
 
 def configured_context(name: str, table: Mapping[str, int]) -> ModelContext | None:

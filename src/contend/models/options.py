@@ -309,7 +309,7 @@ class ResolvedOptions(ContestLimits):
     evaluator: EvaluatorConfig
     round_prompt: RoundPromptConfig = Field(default_factory=RoundPromptConfig)
 
-    def model_of(self, role: Role, *, team: TeamConfig | None = None, name: str | None = None) -> str:
+    def model_name(self, role: Role, *, team: TeamConfig | None = None, name: str | None = None) -> str:
         """The name of the model that plays a role: the team's own, else `name`, else the run's."""
         default = name or self.models[role]
         return default if team is None else team.models.get(role, default)
