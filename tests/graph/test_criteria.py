@@ -433,7 +433,7 @@ async def test_a_judge_that_fails_leaves_citations_to_code(contest: Contest, ven
     assert metrics["citation_support"].score is not None
 
 
-OF_KILN = {"where": "section 1", "what": "Say when kiln 17 was fired."}
+OF_KILN = {"where": "section 1", "what": "Say which was fired first, kiln 17 or kiln 23, and who watched kiln 17."}
 
 
 def write_notes_of_kilns(folder: Path) -> None:
@@ -451,7 +451,11 @@ def searched_in_round_2(contest: Contest) -> list[str]:
 async def test_what_criteria_miss_is_searched_for_and_not_what_a_judge_has_read_in_the_teams_own_passages(
     contest: Contest, vendors: Vendors
 ) -> None:
+    for path in contest.documents.iterdir():
+        path.unlink()
     write_notes_of_kilns(contest.documents)
+    of_kiln_17 = r'"sources": [18]'
+    vendors.malform(lambda reply: re.sub(r'"sources": \[[\d, ]+\]', of_kiln_17, reply), prompt="research/write")
     lacking = {"where": "section 1", "what": "Say that kilns stand open."}
 
     def unmet(reply: str) -> str:
@@ -466,7 +470,7 @@ async def test_what_criteria_miss_is_searched_for_and_not_what_a_judge_has_read_
 
     assert searched_in_round_2(contest) == [OF_KILN["what"]]
     (prompt,) = [call.user for call in calls_of(vendors, "research/revise")]
-    assert "Kiln 17 was fired" in prompt
+    assert all(f"Kiln {number} was fired" in prompt for number in (17, 23))
 
 
 async def test_without_criteria_what_the_judge_of_coverage_misses_is_searched_for(

@@ -216,10 +216,11 @@ class ResearchNodes:
         if len(everything) == len(set(candidates)):
             return {**evidence.at_work(pool, everything), "to_choose": [], "nothing_new": has_draft and not new}
         if not new:
-            # A model has chosen among all of it. A round that begins looks again at what its searches find first.
+            # A model has chosen among all of it. A round that begins looks again: at what its searches find first of
+            # what it has not at hand.
             queries = [] if has_draft else queries_of(state)
-            ids = [*earlier, *(each["id"] for each in evidence.in_turns(pool["passages"], queries)[: len(queries)])]
-            working = evidence.within(pool, ids, tokens=room)
+            hits = [each["id"] for each in evidence.in_turns(pool["passages"], queries) if each["id"] not in earlier]
+            working = evidence.within(pool, [*earlier, *hits[: len(queries)]], tokens=room)
             return {**evidence.at_work(pool, working), "to_choose": [], "nothing_new": has_draft}
         return {"to_choose": new, "nothing_new": False}
 
