@@ -61,7 +61,7 @@ class VerdictsPrompt(_OnQuery, WantedLength, prompt="evaluator/verdicts"):
     """Several metrics, criteria and doubtful citations, judged together.
 
     `others`: cited passages that are not shown, by document; `declined`: fixes not followed, and why; `with_fixes`:
-    somebody will follow them.
+    somebody will follow them. That nobody will stands at the prompt's end: all calls on a team's reports begin alike.
     """
 
     always_shown: ClassVar = {"criteria": "{}", "rubrics": "{}"}

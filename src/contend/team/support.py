@@ -194,14 +194,12 @@ async def ask_about(
     run = await services.run(task)
     if not doubtful or not run.options.models:
         return None
-    model = run.model("evaluator")
-    scope = scope_of(run, task)
-    scope = replace(scope, step=scope.step + step)
+    model, scope = run.model("evaluator"), scope_of(run, task)
     usage: CallUsage | None = None
     for number, batch in enumerate(_batches(doubtful, run.profile("evaluator").offered_tokens), start=1):
-        step = scope.step if number == 1 else f"{scope.step}/{number}"
+        name = scope.step + step + ("" if number == 1 else f"/{number}")
         try:
-            batch_scope = replace(scope, step=step, sentences=tuple(each.text for each in batch))
+            batch_scope = replace(scope, step=name, sentences=tuple(each.text for each in batch))
             answer = await model.ask(_prompt(batch), CitationReply, scope=batch_scope)
         except (ModelError, BudgetExhausted):
             break
