@@ -185,6 +185,22 @@ def test_nobody_is_asked_to_mend_the_merged_report(finished: Finished) -> None:
     assert not [each for each in of_teams if "nobody follows fixes any more" in each]
 
 
+async def test_a_judge_that_asks_for_no_fix_of_the_merged_report_is_not_asked_again(
+    contest: Contest, vendors: Vendors
+) -> None:
+    def unmet(reply: str) -> str:
+        verdicts = json.loads(reply)
+        lacking = [{**each, "verdict": "unmet", "fix": None} for each in verdicts["criteria"]]
+        return json.dumps({**verdicts, "criteria": lacking})
+
+    vendors.malform(unmet, prompt="evaluator/verdicts", match="nobody follows fixes any more")
+
+    await ran(contest)
+
+    judged = [call.user for call in vendors.calls if call.prompt == "evaluator/verdicts"]
+    assert len([each for each in judged if "nobody follows fixes any more" in each]) == 1
+
+
 def test_the_editors_calls_count_in_the_runs_usage(finished: Finished) -> None:
     assert finished.outcome.usage.requests == len([call for call in finished.vendors.calls if call.prompt])
 
