@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 from contend.app import RunOutcome
+from contend.contest.editing import editors_passages
+from contend.models.evaluation import Submission
 from contend.models.events import ReportMerged
+from contend.models.research import CitedSentence, Draft, Paragraph, Passage, Section
+from contend.services import Services
 from fakes.contests import LARGE_CONTEXT, Contest, Finished, finished_contest, write_workspace
 from fakes.vendors import Vendors
 
@@ -174,6 +178,28 @@ async def test_the_editor_reads_the_own_documents_whole_once_also_what_no_team_c
     assert [text.count("nine gates asks 4 kroner") for text in prompts] == [1] * len(prompts)
     assert outcome.report
     assert "[1]" in outcome.report.detailed_analysis
+
+
+async def test_passages_of_one_document_stand_together_for_the_editor_whichever_team_cites_them(
+    services: Services, finished: Finished
+) -> None:
+    ids = {name: await services.documents.put(f"Of {name}.") for name in ("wind", "rain", "wind again", "fog")}
+    passages = {
+        name: Passage(id=each, url=f"https://{name.partition(' ')[0]}.example", title=name)
+        for name, each in ids.items()
+    }
+    assert finished.outcome.report
+
+    def submission(*names: str) -> Submission:
+        sentences = [CitedSentence(text=f"On {name}.", passages=[ids[name]]) for name in names]
+        section = Section(blocks=[Paragraph(sentences=sentences)])
+        draft = Draft(summary=sentences, findings=sentences, sections=[section])
+        own = [passages[name] for name in names]
+        return Submission(content="-", report=finished.outcome.report, draft=draft, passages=own, results=[])
+
+    at_hand = await editors_passages(services, [submission("wind", "rain"), submission("wind again", "fog")], tokens=99)
+
+    assert [each.title for each in at_hand] == ["wind", "wind again", "rain", "fog"]
 
 
 def test_nobody_is_asked_to_mend_the_merged_report(finished: Finished) -> None:

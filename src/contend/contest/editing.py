@@ -62,7 +62,7 @@ class EditingNodes:
         sizes = [*accumulate(map(_size, submissions, outcomes))]
         fitting = max(_FEWEST, sum(size <= limits.tokens // 2 for size in sizes))
         outcomes, submissions, size = outcomes[:fitting], submissions[:fitting], sizes[:fitting][-1]
-        passages = await self._at_hand(submissions, tokens=limits.beside(size))
+        passages = await editors_passages(self.services, submissions, tokens=limits.beside(size))
         head = ResearchHead(
             theme=state["theme"], instructions=options.instructions, passages=SourceDocument.of_passages(passages)
         )
@@ -134,16 +134,17 @@ class EditingNodes:
         """A team's report is published after all: which one is decided now."""
         return "pick_winner" if ContestView(state).editing.published else await route_to_pairs(state)
 
-    async def _at_hand(self, submissions: Sequence[Submission], *, tokens: int) -> list[Passage]:
-        """What the best team had at hand, then what the other reports rest on, as far as `tokens` goes."""
-        best, *others = submissions
-        by_id = {each.id: each for each in best.passages}
-        for submission in others:
-            own = {each.id: each for each in submission.passages}
-            by_id |= {each: own[each] for each in submission.draft.passages() if each in own and each not in by_id}
-        passages = await whole_passages(self.services, [*by_id.values()], tokens=tokens)
-        documents = list(dict.fromkeys(each.url for each in passages))
-        return sorted(passages, key=lambda each: documents.index(each.url))
+
+async def editors_passages(services: Services, submissions: Sequence[Submission], *, tokens: int) -> list[Passage]:
+    """What the best team had at hand, then what the other reports rest on, as far as `tokens` goes; by document."""
+    best, *others = submissions
+    by_id = {each.id: each for each in best.passages}
+    for submission in others:
+        own = {each.id: each for each in submission.passages}
+        by_id |= {each: own[each] for each in submission.draft.passages() if each in own and each not in by_id}
+    passages = await whole_passages(services, [*by_id.values()], tokens=tokens)
+    documents = list(dict.fromkeys(each.url for each in passages))
+    return sorted(passages, key=lambda each: documents.index(each.url))
 
 
 def is_worse(score: float | None, best: float | None, comparisons: Sequence[Comparison]) -> bool:
