@@ -20,6 +20,7 @@ import tempfile
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import TextIO
 
 from filelock import FileLock
 
@@ -103,17 +104,20 @@ def fork_server() -> str:
     folder.mkdir(exist_ok=True)
     line, pipe = folder / "line", folder / "held"
     with FileLock(folder / "lock"):
-        if not pipe.exists():
+        is_first = not pipe.exists()
+        if is_first:
             os.mkfifo(pipe)
-            _start(line, pipe)
-        os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)  # to this process's end
+        with os.fdopen(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)) as held:
+            # To this process's end, however early: the server would wait for ever for a pipe that nobody has held.
+            os.open(pipe, os.O_WRONLY)
+            if is_first:
+                _start(line, held)
     return str(line)
 
 
-def _start(line: Path, pipe: Path) -> None:
-    with os.fdopen(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)) as held:
-        command = [sys.executable, "-c", _SERVE, str(line)]
-        loading = subprocess.Popen(command, stdin=held, stdout=subprocess.PIPE, env=os.environ | _DEFAULTS)  # noqa: S603 - ours
+def _start(line: Path, held: TextIO) -> None:
+    command = [sys.executable, "-c", _SERVE, str(line)]
+    loading = subprocess.Popen(command, stdin=held, stdout=subprocess.PIPE, env=os.environ | _DEFAULTS)  # noqa: S603 - ours
     _STARTED.append(loading)
     assert loading.stdout is not None
     assert loading.stdout.readline() == b"ready\n"
