@@ -90,9 +90,10 @@ async def test_a_graph_that_gives_no_report_forfeits_alone_and_says_why(contest:
     assert outcome.status == "partial"
     assert outcome.report is not None
     assert outcome.summary is not None
-    errors = {team.team_id: team.error_message or "" for team in outcome.summary.team_statuses}
-    assert [team for team, why in WHY.items() if not errors[team].startswith(why)] == []
-    assert not errors["alpha"]
+    ends = {team.team_id: f"{team.status}: {team.error_message}" for team in outcome.summary.team_statuses}
+    assert [team for team, why in WHY.items() if not ends[team].startswith(f"failed: {why}")] == []
+    assert ends["alpha"] == "completed: None"
+    assert [why for why in WHY.values() if f"failed: {why}" not in outcome.message] == []
     assert f"team raises failed: {WHY['raises']}" in outcome.message
 
 
