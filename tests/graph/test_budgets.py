@@ -1,10 +1,11 @@
 import asyncio
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 
 import pytest
 
 import contend
-from contend.app import dry_run
+from contend.app import RunOutcome, dry_run
 from contend.errors import InputError
 from contend.models.events import AnyEvent
 from fakes.contests import SMALL_CONTEXT, Contest, write_workspace
@@ -62,17 +63,22 @@ async def test_rounds_and_lessons_fit_a_small_models_context_with_the_longest_re
     assert max(call.body["max_tokens"] for call in vendors.calls) > 1_000
 
 
-async def test_calls_are_counted_over_a_resume(contest: Contest, vendors: Vendors) -> None:
-    teams = TEAMS[:4]
-    vendors.hang(prompt="writer/write", after=5)
-    options = {"teams": [*teams], "max_calls": 45, "min_rounds": 5, "max_rounds": 5}
-    task = asyncio.create_task(contest.run(THEME, thread_id="stopped", **options))
-    while sum(call.prompt == "writer/write" for call in vendors.calls) < 5:
+async def stop(run: Coroutine[object, object, RunOutcome], is_there: Callable[[], object]) -> None:
+    """In the middle of it, as soon as it is there."""
+    task = asyncio.create_task(run)
+    while not is_there():
         await asyncio.sleep(0.02)
         assert not task.done()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_calls_are_counted_over_a_resume(contest: Contest, vendors: Vendors) -> None:
+    teams = TEAMS[:4]
+    vendors.hang(prompt="writer/write", after=5)
+    options = {"teams": [*teams], "max_calls": 45, "min_rounds": 5, "max_rounds": 5}
+    await stop(contest.run(THEME, thread_id="stopped", **options), lambda: vendors.prompts().count("writer/write") == 5)
     vendors.heal()
     before = len(vendors.calls)
 
@@ -112,13 +118,7 @@ async def test_minutes_end_a_run_with_the_best_until_then(contest: Contest, vend
 async def test_minutes_of_an_unfinished_round_are_counted_over_a_resume(contest: Contest, vendors: Vendors) -> None:
     vendors.latency = 0.5
     vendors.hang(prompt="reviewer/review")
-    task = asyncio.create_task(contest.run(THEME, thread_id="stopped", teams=["alpha"]))
-    while not vendors.hung:
-        await asyncio.sleep(0.02)
-        assert not task.done()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    await stop(contest.run(THEME, thread_id="stopped", teams=["alpha"]), lambda: vendors.hung)
     vendors.heal()
     vendors.latency = 0.0
     services, counted = contest.services(), []
@@ -143,13 +143,7 @@ async def test_minutes_of_finished_rounds_are_counted_over_a_resume_after_them(
     vendors.malform(now.slow, prompt="writer/write")
     vendors.hang(prompt="reflector/reflect")
     options = contest.options(teams=["alpha"], max_rounds=1)
-    task = asyncio.create_task(contend.run(THEME, options=options, thread_id="stopped", services=first))
-    while not vendors.hung:
-        await asyncio.sleep(0.02)
-        assert not task.done()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    await stop(contend.run(THEME, options=options, thread_id="stopped", services=first), lambda: vendors.hung)
     await first.aclose()
     vendors.heal()
 

@@ -367,6 +367,11 @@ def test_experts_citations_are_told_from_wrong_ones_by_themselves(taken: dict[bo
     assert citations.balanced(taken[False]) >= 0.8
 
 
+def check_beside_another(claim: str, passage: str) -> ClaimCheck:
+    """Against a Japanese passage that has another sentence before this one."""
+    return check(claim, PassageText("p", "点検報告", f"点検は年に二回行われ、担当課が結果を公表する。{passage}"))
+
+
 @pytest.mark.parametrize(
     ("claim", "passage", "rule"),
     [
@@ -381,9 +386,7 @@ def test_experts_citations_are_told_from_wrong_ones_by_themselves(taken: dict[bo
 def test_a_japanese_word_that_a_prefix_denies_a_particle_turns_round_or_no_passage_holds_is_marked(
     claim: str, passage: str, rule: str
 ) -> None:
-    around = "点検は年に二回行われ、担当課が結果を公表する。"
-
-    assert rules(check(claim, PassageText("p", "点検報告", f"{around}{passage}"))) == {rule}
+    assert rules(check_beside_another(claim, passage)) == {rule}
 
 
 @pytest.mark.parametrize(
@@ -396,9 +399,7 @@ def test_a_japanese_word_that_a_prefix_denies_a_particle_turns_round_or_no_passa
     ],
 )
 def test_a_japanese_sentence_with_another_verb_is_not_supported(claim: str, passage: str) -> None:
-    around = "点検は年に二回行われ、担当課が結果を公表する。"
-
-    assert check(claim, PassageText("p", "点検報告", f"{around}{passage}")).level == "near"
+    assert check_beside_another(claim, passage).level == "near"
 
 
 @pytest.mark.parametrize(
@@ -410,6 +411,4 @@ def test_a_japanese_sentence_with_another_verb_is_not_supported(claim: str, pass
     ],
 )
 def test_a_japanese_sentence_with_other_endings_in_hiragana_is_supported(claim: str, passage: str) -> None:
-    around = "点検は年に二回行われ、担当課が結果を公表する。"
-
-    assert check(claim, PassageText("p", "点検報告", f"{around}{passage}")).level == "supported"
+    assert check_beside_another(claim, passage).level == "supported"
