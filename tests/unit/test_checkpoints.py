@@ -1,10 +1,26 @@
-"""What checkpoints are made of on disk."""
+"""What checkpoints are made of on disk, and the checkpointers that settings name."""
 
+from contextlib import nullcontext
+from pathlib import Path
+from typing import cast, get_args
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
 
-from contend.stores.checkpoints import PackedSerializer, PlainSerializer
+from contend.settings import CheckpointerType, load_settings
+from contend.stores.checkpoints import (
+    CHECKPOINTERS,
+    Checkpointer,
+    PackedSerializer,
+    PlainSerializer,
+    check_checkpointer,
+    checkpoints_place,
+    has_checkpoints,
+    open_checkpointer,
+)
 
 PROSE = " ".join(
     f"Team {number} wrote its draft in round {number % 3}, and the judges scored it." for number in range(50)
@@ -39,3 +55,22 @@ def test_what_was_kept_unpacked_can_be_read() -> None:
     state = {"draft": PROSE}
 
     assert PackedSerializer().loads_typed(PlainSerializer().dumps_typed(state)) == state
+
+
+def test_every_checkpointer_that_settings_can_name_can_be_opened() -> None:
+    assert set(CHECKPOINTERS) == set(get_args(CheckpointerType))
+
+
+async def test_a_further_checkpointer_is_opened_found_and_checked_as_its_entry_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saver = InMemorySaver()
+    shelf = Checkpointer("Shelf", open=lambda _: nullcontext(saver), place=lambda _: "the shelf in the hall")
+    monkeypatch.setitem(cast("dict[str, Checkpointer]", CHECKPOINTERS), "shelf", shelf)
+    settings = load_settings(workspace=tmp_path).model_copy(update={"checkpointer": "shelf"})
+
+    async with open_checkpointer(settings) as opened:
+        assert opened is saver
+    assert checkpoints_place(settings) == "the shelf in the hall"
+    assert has_checkpoints(settings)
+    assert await check_checkpointer(settings) == []

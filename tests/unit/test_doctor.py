@@ -176,6 +176,12 @@ def test_runs_that_only_memory_keeps_are_warned_of(terminal: Terminal, monkeypat
     assert (code, findings["checkpointer"]["state"]) == (0, "warning")
 
 
+def test_the_checkpointer_is_named_before_its_first_run(terminal: Terminal) -> None:
+    _, findings = checks(terminal)
+
+    assert findings["checkpointer"]["said"] == "SQLite, made by the first run"
+
+
 def test_a_damaged_checkpoint_file_is_a_fault(terminal: Terminal) -> None:
     terminal.workspace.mkdir()
     (terminal.workspace / "checkpoints.sqlite").write_bytes(b"no database" * 100)

@@ -20,7 +20,7 @@ from contend.prompts.library import LANGUAGES
 from contend.readiness import NotReady, check_folder, check_models, models_of_run
 from contend.services import Services
 from contend.settings import RunSetup, Settings
-from contend.stores.checkpoints import check_checkpointer, has_checkpoints, open_checkpointer
+from contend.stores.checkpoints import CHECKPOINTERS, check_checkpointer, has_checkpoints, open_checkpointer
 
 State = Literal["ok", "off", "warning", "fault"]
 _MOST_MODELS = 5
@@ -223,17 +223,16 @@ async def _checkpointer(settings: Settings) -> Finding:
     if settings.checkpointer == "memory":
         remedy = tr("unset CONTEND_CHECKPOINTER to keep them in SQLite")
         return Finding("warning", tr("memory: a run that is stopped cannot go on"), remedy)
+    if warnings := await check_checkpointer(settings):
+        return Finding("warning", "; ".join(warnings))
     if settings.checkpointer == "redis":
-        warnings = await check_checkpointer(settings)
-        words = "; ".join(warnings) or tr(
-            "Redis at {address} answers, with search and JSON", address=settings.redis_address
-        )
-        return Finding("warning" if warnings else "ok", words)
+        return Finding("ok", tr("Redis at {address} answers, with search and JSON", address=settings.redis_address))
+    title = CHECKPOINTERS[settings.checkpointer].title
     if not has_checkpoints(settings):
-        return Finding("ok", tr("SQLite, made by the first run"))
+        return Finding("ok", tr("{title}, made by the first run", title=title))
     async with open_checkpointer(settings) as saver:
         await saver.aget_tuple({"configurable": {"thread_id": "doctor", "checkpoint_ns": ""}})
-    return Finding("ok", tr("SQLite answers"))
+    return Finding("ok", tr("{title} answers", title=title))
 
 
 def _serve() -> Finding:

@@ -4,9 +4,10 @@ import asyncio
 import sqlite3
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypeVar
@@ -69,16 +70,8 @@ async def open_checkpointer(settings: Settings) -> AsyncIterator[base.BaseCheckp
     Raises:
         StoreError: the Redis server can't be used; says why.
     """
-    if settings.checkpointer == "memory":
-        yield _MEMORY
-    elif settings.checkpointer == "redis":
-        from contend.stores.redis_saver import open_redis_saver  # noqa: PLC0415 - only where it is used
-
-        async with open_redis_saver(settings) as saver:
-            yield saver
-    else:
-        async with open_sqlite_saver(checkpoint_file(settings.folder), PackedSerializer()) as saver:
-            yield saver
+    async with CHECKPOINTERS[settings.checkpointer].open(settings) as saver:
+        yield saver
 
 
 class CheckpointPlace(NamedTuple):
@@ -194,17 +187,12 @@ async def keep_latest_run(saver: object, thread_id: str) -> None:
 
 def has_checkpoints(settings: Settings) -> bool:
     """Whether there may be anything to read, without creating it."""
-    return settings.checkpointer != "sqlite" or checkpoint_file(settings.folder).is_file()
+    return CHECKPOINTERS[settings.checkpointer].may_hold(settings)
 
 
 def checkpoints_place(settings: Settings) -> str:
     """Where checkpoints lie, and how they get lost there, in words."""
-    if settings.checkpointer == "memory":
-        return "memory (they end with the process)"
-    if settings.checkpointer == "sqlite":
-        return str(checkpoint_file(settings.folder))
-    ways = "FLUSHALL, eviction, its time to live, or a restart without persistence"
-    return f"Redis at {settings.redis_address} ({ways})"
+    return CHECKPOINTERS[settings.checkpointer].place(settings)
 
 
 async def check_checkpointer(settings: Settings) -> list[str]:
@@ -213,11 +201,7 @@ async def check_checkpointer(settings: Settings) -> list[str]:
     Raises:
         StoreError: the Redis server is unreachable, refuses, or lacks what the checkpoints need.
     """
-    if settings.checkpointer != "redis":
-        return []
-    from contend.stores.redis_server import check_redis  # noqa: PLC0415 - only where it is used
-
-    return await check_redis(settings)
+    return await CHECKPOINTERS[settings.checkpointer].check(settings)
 
 
 _T = TypeVar("_T")
@@ -361,3 +345,57 @@ def _connect(file: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(file, check_same_thread=False)
     connection.executescript(_PRAGMAS)
     return connection
+
+
+async def _no_warnings(_: Settings) -> list[str]:
+    return []
+
+
+@dataclass(frozen=True)
+class Checkpointer:
+    """A kind of checkpointer; `open_checkpointer`, `checkpoints_place`, `has_checkpoints`, `check_checkpointer` ask it.
+
+    `title`: its name, as people are shown it.
+    """
+
+    title: str
+    open: Callable[[Settings], AbstractAsyncContextManager[base.BaseCheckpointSaver[Any]]]
+    place: Callable[[Settings], str]
+    may_hold: Callable[[Settings], bool] = lambda _: True
+    check: Callable[[Settings], Awaitable[list[str]]] = _no_warnings
+
+
+def _open_redis(settings: Settings) -> AbstractAsyncContextManager[base.BaseCheckpointSaver[Any]]:
+    from contend.stores.redis_saver import open_redis_saver  # noqa: PLC0415 - only where it is used
+
+    return open_redis_saver(settings)
+
+
+async def _check_redis(settings: Settings) -> list[str]:
+    from contend.stores.redis_server import check_redis  # noqa: PLC0415 - only where it is used
+
+    return await check_redis(settings)
+
+
+_LOSSES_IN_REDIS = "FLUSHALL, eviction, its time to live, or a restart without persistence"
+
+CHECKPOINTERS: Mapping[str, Checkpointer] = {
+    "memory": Checkpointer(
+        "memory",
+        open=lambda _: nullcontext(_MEMORY),
+        place=lambda _: "memory (they end with the process)",
+    ),
+    "sqlite": Checkpointer(
+        "SQLite",
+        open=lambda settings: open_sqlite_saver(checkpoint_file(settings.folder), PackedSerializer()),
+        place=lambda settings: str(checkpoint_file(settings.folder)),
+        may_hold=lambda settings: checkpoint_file(settings.folder).is_file(),
+    ),
+    "redis": Checkpointer(
+        "Redis",
+        open=_open_redis,
+        place=lambda settings: f"Redis at {settings.redis_address} ({_LOSSES_IN_REDIS})",
+        check=_check_redis,
+    ),
+}
+"""By the names that `CheckpointerType` of the settings gives them."""
