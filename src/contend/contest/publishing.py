@@ -45,7 +45,7 @@ class DoubtfulLine(NamedTuple):
         """It and what is doubtful about it, in the language's words."""
         words, text = WORDS[language], self.text.strip("| ")
         reason = words.partly.format(reason=self.reason) if self.partly else self.reason
-        line = words.doubt.format(shown=text, reason=reason) if reason else text
+        line = words.with_reason.format(text=text, reason=reason) if reason else text
         return line + (words.nearest_excerpt.format(excerpt=self.excerpt) if self.excerpt else "")
 
 
@@ -79,7 +79,8 @@ def head_of(
     usage: RunUsage,
 ) -> ReportHead:
     """What kind of run made the report. `left_out`: lines on documents that were not searched."""
-    state, winner, words, language = view.state, view.winner, WORDS[options.language], options.language
+    state, winner, language = view.state, view.winner, options.language
+    words = WORDS[language].notes
     assert winner is not None  # noqa: S101 - its report is published
     sources_off = dict(state["sources_off"])
     for outcome in view.outcomes:
@@ -103,8 +104,8 @@ def head_of(
             *([] if winner.may_win else [words.quotes_only]),
             *([words.near_tie] if is_near_tie else []),
             *state["notes"],
-            *failure_notes(view, options.language),
-            *_unfound_quotes(view, options.language),
+            *failure_notes(view, language),
+            *_unfound_quotes(view, language),
         ],
         editor=editor_lines(view, language),
         unverified=[each.line(language) for each in doubtful],
@@ -197,7 +198,7 @@ def failure_notes(view: ContestView, language: Language) -> list[str]:
     lines = []
     for failure, reason in _failures(view, language):
         shown_reason = words.same_reason if reason in reasons else shorten(reason, _REASON_CHARACTERS)
-        lines.append(words.with_reason.format(failure=failure, reason=shown_reason))
+        lines.append(WORDS[language].with_reason.format(text=failure, reason=shown_reason))
         reasons.add(reason)
     return lines
 

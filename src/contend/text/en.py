@@ -146,6 +146,11 @@ class NoteWords(NamedTuple):
     """What people are told of how a run went: in its report and at its end."""
 
     all_delivered: str = "all teams delivered"
+    quotes_only: str = (
+        "quotes from your documents; no language model. With OPENAI_API_KEY set, or OPENAI_BASE_URL for a server of "
+        "your own, teams compete for a report"
+    )
+    near_tie: str = "near tie: the teams at the top were compared in pairs, and the ranking follows that comparison"
     team_ended: str = "{teams} {status}: {why}"
     one_team: str = "team {team}"
     several_teams: str = "teams {teams} and {last}"
@@ -155,7 +160,6 @@ class NoteWords(NamedTuple):
     all_unscored: str = "unscored: no submission could be scored"
     learning_failed: str = "learning failed: {why}"
     report_rejected: str = "a person rejected the report: {why}"
-    with_reason: str = "{failure} ({reason})"
     same_reason: str = "the same reason"
     no_criteria: str = "no criteria could be set, and coverage is judged by its rubric"
     unscored_in: str = "unscored in {count} of {rounds}: {names}"
@@ -248,12 +252,7 @@ class Words(NamedTuple):
     headings: Headings = Headings()
     feedback: FeedbackWords = FeedbackWords()
     notes: NoteWords = NoteWords()
-    quotes_only: str = (
-        "quotes from your documents; no language model. With OPENAI_API_KEY set, or OPENAI_BASE_URL for a server of "
-        "your own, teams compete for a report"
-    )
-    near_tie: str = "near tie: the teams at the top were compared in pairs, and the ranking follows that comparison"
-    doubt: str = "{shown} ({reason})"
+    with_reason: str = "{text} ({reason})"
     partly: str = "said in part: {reason}"
     nearest_excerpt: str = " Nearest in the source: “{excerpt}”"
     merged_published: str = (

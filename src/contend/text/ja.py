@@ -211,6 +211,9 @@ WORDS = Words(
     ),
     notes=NoteWords(
         all_delivered="全チームが提出しました",
+        quotes_only="お手元の文書からの引用です。言語モデルは使っていません。OPENAI_API_KEY、または手元のサーバーなら"
+        "OPENAI_BASE_URLを設定すると、チームがレポートを競います",
+        near_tie="僅差: 上位のチームを一対一で比較し、その結果を順位に反映しました",
         team_ended="{teams}が{status}: {why}",
         one_team="チーム {team} ",
         several_teams="チーム {teams}、{last} ",
@@ -220,7 +223,6 @@ WORDS = Words(
         all_unscored="未採点: 採点できた提出物がありません",
         learning_failed="実行から学習できませんでした: {why}",
         report_rejected="人がレポートを却下しました: {why}",
-        with_reason="{failure}（{reason}）",
         same_reason="理由は同じ",
         no_criteria="評価基準を作れなかったため、網羅性は採点表だけで判定しています",
         unscored_in="{rounds}のうち{count}ラウンドで採点できなかった指標: {names}",
@@ -232,10 +234,7 @@ WORDS = Words(
         "（config/models.toml の [roles] evaluator と judge）",
     ),
     headings=Headings("概要", "主な発見", "詳細な分析", "制約と課題", "参考文献", "ほかに読んだ資料", "出典"),
-    quotes_only="お手元の文書からの引用です。言語モデルは使っていません。OPENAI_API_KEY、または手元のサーバーなら"
-    "OPENAI_BASE_URLを設定すると、チームがレポートを競います",
-    near_tie="僅差: 上位のチームを一対一で比較し、その結果を順位に反映しました",
-    doubt="{shown}（{reason}）",
+    with_reason="{text}（{reason}）",
     partly="一部だけ: {reason}",
     nearest_excerpt=" 引用元で最も近い文:「{excerpt}」",
     merged_published="上の報告は{count}チームの報告の最良の部分を統合したものです。"
