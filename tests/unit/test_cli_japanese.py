@@ -79,7 +79,9 @@ def test_the_language_that_is_chosen_counts_not_the_questions(terminal: Terminal
 def test_a_japanese_locale_speaks_japanese_whatever_the_run_does(terminal: Terminal, documents: Path) -> None:
     assert "完了: " in _run(terminal, QUESTION, documents)
     assert "スレッド" in terminal("runs").out
-    assert "準備" in terminal("doctor").out
+    doctor = terminal("doctor").out
+    assert "準備" in doctor
+    assert "審査員が執筆と同じモデル（" in doctor
     assert terminal("delete", "first").out.startswith("スレッド first を削除しました")
 
 

@@ -127,6 +127,20 @@ async def test_links_out_of_the_folder_are_not_followed_and_named(folder: Path, 
     assert reasons(source) == {"link.md": "a link out of the folder", "linked": "a link out of the folder"}
 
 
+async def test_what_is_left_out_of_a_folder_that_a_link_leads_to_is_named_by_its_path(
+    folder: Path, tmp_path: Path
+) -> None:
+    write(folder, "old/tune.mp3", b"ID3")
+    write(folder, "new/empty.txt", " \n")
+    link = tmp_path / "linked"
+    link.symlink_to(folder)
+    source = LocalDocuments([link])
+
+    await source.read_all()
+
+    assert [line.partition(" (")[0] for line in source.left_out_lines()] == ["old/tune.mp3", "new/empty.txt"]
+
+
 async def test_links_within_the_folder_add_no_second_copy(folder: Path) -> None:
     (folder / "again.md").symlink_to(write(folder, "bridge.md", BRIDGE))
 

@@ -234,6 +234,15 @@ def test_the_words_that_were_asked_for_are_bold_and_what_a_document_holds_is_ine
     assert re.search(r"(?<!\\)\[7", markdown) is None
 
 
+def test_a_cell_with_a_bar_stays_one_cell() -> None:
+    question = "How many seats has Heron?"
+    table = "| Room | Seats |\n|---|---|\n| Heron \\| old | 8 |\n"
+
+    report = quoted_report(question, answers_of(question, units_in_text(table)), "en")
+
+    assert "| **Heron** \\| old | 8 |" in report.detailed_analysis
+
+
 def test_japanese_words_that_were_asked_for_are_bold() -> None:
     question = "退会の期限はいつですか？"
 

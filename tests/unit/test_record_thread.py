@@ -3,7 +3,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -159,7 +159,12 @@ async def test_a_defect_in_work_on_the_record_is_told_and_costs_no_other_row(
     thread.submit(row("before"))
     with pytest.raises(StoreLocked):
         await result(thread, "all", lambda _: None, writes=True)
+    started = [each for each in threading.enumerate() if each.name == "contend-record"]
+    for each in started:
+        await asyncio.to_thread(each.join, 10)
+    works_on = any(each.is_alive() for each in started)
     holder.let_go()
+    assert not works_on, "a write that waits for the file would keep the process from its end"
 
     thread.submit(row("with it"))
     with pytest.raises(StoreError, match="a defect: ZeroDivisionError: division by zero"):
@@ -172,12 +177,14 @@ async def test_a_defect_in_work_on_the_record_is_told_and_costs_no_other_row(
 
 
 class Broken(RecordFile):
-    """A file with a defect, until it is whole."""
+    """A file with a defect, until it is whole; what `meanwhile` does is done while it is opened."""
 
     whole = False
+    meanwhile: Callable[[], object]
 
     def connection(self) -> duckdb.DuckDBPyConnection:
         if not self.whole:
+            self.meanwhile()
             raise ZeroDivisionError
         return super().connection()
 
@@ -188,12 +195,16 @@ async def test_a_defect_that_ends_the_records_thread_leaves_nobody_waiting_and_c
 ) -> None:
     file = Broken(path, lock_seconds=60.0)
     thread = RecordThread(file, moment_seconds=60)
+    late = Future[object]()
+    file.meanwhile = lambda: thread.submit(Job(what="one more", work=lambda _: None, future=late))
     thread.submit(row("before"))
     started = [each for each in threading.enumerate() if each.name == "contend-record"]
     with pytest.raises(StoreError, match="the record's thread ended by a defect"):
         await result(thread, "all", lambda _: None, writes=True)
     for each in started:
         await asyncio.to_thread(each.join)
+    with pytest.raises(StoreError, match="the record's thread ended by a defect"):
+        late.result(timeout=0)
     file.whole = True
     thread.submit(row("after"))
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from contend.checks import check_validity
+from contend.contest.publishing import named_sources
 from contend.errors import InputError
 from contend.models.record import Language
 from contend.models.research import ResearchReport, SearchResult
@@ -171,6 +172,15 @@ def test_a_name_with_signs_of_markdown_is_shown_as_it_is_and_read_as_it_is(name:
     assert shown(names).splitlines() == ["prices.csv", "old/letter 2.txt", "https://a.example/x", name]
     assert read_references(published(report)).entries[4].text.splitlines()[2].endswith(f"URL: {name}")
     assert read_references(published(own)).entries[4].text == f"**{name}**; {name}"
+
+
+def test_names_on_the_run_are_shown_as_they_are() -> None:
+    source = named_report().sources[3].model_copy(update={"title": "a[1] *b*"})
+    report = named_report().model_copy(update={"sources": [source]})
+    head = run_head(left_out=["a*b*.pdf, [x] c.pdf (broken)"])
+
+    assert "Left out of the documents: a*b*.pdf, [x] c.pdf (broken)" in shown(head_markdown(head, "en"))
+    assert [*map(shown, named_sources(report, [source.url], "en"))] == ["[1] a[1] *b*"]
 
 
 def test_a_name_without_signs_and_an_address_of_the_web_are_printed_letter_by_letter() -> None:
