@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from email.parser import HeaderParser
 from pathlib import Path
 
 from contend.sources.readers.csv_table import read_csv
@@ -94,10 +95,14 @@ def _without_quotes(title: str) -> str:
 
 
 def _first_line(text: str, path: Path) -> str:
-    """The first line, where it does not stand apart as a title does with the file's name; that alone for a sentence.
+    """A mail's subject, else the first line, where it does not stand apart as a title does with the file's name.
 
-    What does not stand apart may be a letterhead, and two letters of a firm have the same.
+    For a sentence it is that name alone. What does not stand apart may be a letterhead: two letters of a firm have the
+    same.
     """
+    mail = HeaderParser().parsestr(text.lstrip())
+    if mail["From"] and mail["Subject"]:
+        return mail["Subject"]
     first, _, rest = text.strip().partition("\n")
     line, below = first.strip("#*_ \t"), rest.partition("\n")[0].strip("=-~*_ \t")
     if len(line) > _LONGEST_FIRST_LINE or not line[:1].isalnum() or line[-1:] in {*SENTENCE_STOPS, ",", "、"}:
