@@ -9,11 +9,19 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from contend.checks import check_validity
-from contend.contest.publishing import named_sources
+from contend.contest.publishing import cited_places, named_sources
 from contend.errors import InputError
 from contend.models.record import Language
-from contend.models.research import ResearchReport, SearchResult
-from contend.report import head_markdown, published_markdown, read_draft, read_references, with_joined_marks
+from contend.models.research import Passage, ResearchReport, SearchResult
+from contend.report import (
+    PublishedLine,
+    PublishedMark,
+    head_markdown,
+    published_markdown,
+    read_draft,
+    read_references,
+    with_joined_marks,
+)
 from contend.scoring import submission_of
 from contend.text import bare_text
 from fakes.reports import finished_report, run_head
@@ -143,6 +151,12 @@ def test_titles_names_and_addresses_of_sources_stay_as_they_are() -> None:
     assert "\n4. a\\[1\\]\\[2\\].md\n" in published(report.model_copy(update={"own_headings": True}))
 
 
+def test_marks_in_a_row_are_joined_in_a_report_without_names_too() -> None:
+    report = finished_report().model_copy(update={"key_findings": ["It costs 240 [1][2]."]})
+
+    assert "1. It costs 240 [1,2].\n" in published(report, appendix="## About this run\n\n- Winner: Scout")
+
+
 ODD_NAMES = [
     "[x] brief 2026.md", "見積_2026 [最終].md", "a*b*c_plan_d_.md", "__init__ <b>&amp;`x`.md", "cost|table.csv",
     "1. Offer.md", "- notes.txt", "# minutes.md", "R&D_2026_final.md", "~~old~~ \\_x.md", "[prices](b.example).md",
@@ -181,6 +195,16 @@ def test_names_on_the_run_are_shown_as_they_are() -> None:
 
     assert "Left out of the documents: a*b*.pdf, [x] c.pdf (broken)" in shown(head_markdown(head, "en"))
     assert [*map(shown, named_sources(report, [source.url], "en"))] == ["[1] a[1] *b*"]
+
+
+def test_the_headings_that_cited_passages_stand_under_are_shown_as_they_are() -> None:
+    passages = [Passage(id=each, url="u", title="T", heading=each) for each in ("[1] *args*", "", "B", "[1] *args*")]
+    lines = [
+        PublishedLine("", "", [PublishedMark(2, passages)]),
+        PublishedLine("", "", [PublishedMark(1, passages[1:3])]),
+    ]
+
+    assert [*map(shown, cited_places(lines))] == ["[1] B", "[2] [1] *args*; B"]
 
 
 def test_a_name_without_signs_and_an_address_of_the_web_are_printed_letter_by_letter() -> None:

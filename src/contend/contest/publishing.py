@@ -109,7 +109,7 @@ def head_of(
         ],
         editor=editor_lines(view, language),
         unverified=[each.line(language) for each in doubtful],
-        places=_places_of(lines),
+        places=cited_places(lines),
         speaking=_speaking_sources(submission, language),
         withheld=named_sources(submission.report, submission.draft.withheld, language),
         lessons=[bullet["content"] for bullet in state["bullets"] if bullet["id"] in submission.draft.bullets_used],
@@ -134,7 +134,7 @@ def editor_lines(view: ContestView, language: Language) -> list[str]:
     ]
 
 
-def _places_of(lines: Sequence[PublishedLine]) -> list[str]:
+def cited_places(lines: Sequence[PublishedLine]) -> list[str]:
     """For each cited source its mark, and the pages or headings of its cited passages."""
     headings: dict[int, dict[str, None]] = {}
     for line in lines:

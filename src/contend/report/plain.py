@@ -204,16 +204,13 @@ def with_joined_marks(markdown: str) -> str:
 
 
 def published_markdown(report: ResearchReport, appendix: str, language: Language, folders: Sequence[Path] = ()) -> str:
-    """The report and what stands behind it as readers see their marks; what names sources and their addresses has none.
+    """The report and what stands behind it as readers see their marks; the references have none.
 
     The references of a report that its reader lays out stand behind the appendix.
     """
-    headings = WORDS[language].headings
-    body, heading, entries = report.to_markdown(language, folders=folders).rpartition(f"\n## {headings.references}\n")
-    text, names_heading, names = body, "", ""
-    if report.named_sources():
-        text, names_heading, names = body.rpartition(f"\n## {headings.sources}\n")
-    text, behind = with_joined_marks(text) + names_heading + names, with_joined_marks(appendix)
+    references = f"\n## {WORDS[language].headings.references}\n"
+    body, heading, entries = report.to_markdown(language, folders=folders).rpartition(references)
+    text, behind = with_joined_marks(body), with_joined_marks(appendix)
     if report.own_headings:
         return f"{text}\n{behind}\n{heading}{entries}\n"
     return f"{text}{heading}{entries}\n\n{behind}\n"
