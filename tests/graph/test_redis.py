@@ -1,6 +1,7 @@
 """A contest on a real Redis: the same result as on SQLite, over a kill too, with many teams, one worker a thread."""
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +16,7 @@ from contend.contest.graph import build_contest_graph
 from contend.errors import InputError, ThreadBusy, UnknownThread
 from contend.langgraph_compat import cause
 from contend.models.events import RunStarted
+from contend.models.playbook import CurationResult
 from contend.settings import load_settings
 from contend.stores.checkpoints import open_checkpointer
 from contend.stores.leases import is_leased, lease
@@ -60,7 +62,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -
             write_workspace(workspace)
             return Contest(workspace, shared_documents, vendors.base_url, redis.url)
 
-        with finished_contest(folder, prepare, THEME, thread_id="finished", max_rounds=1, learn=False) as run:
+        with finished_contest(folder, prepare, THEME, thread_id="finished", max_rounds=1) as run:
             yield run
 
 
@@ -169,6 +171,8 @@ async def test_state_on_redis_is_plain_and_complete(finished: Finished) -> None:
     await services.aclose()
     assert final["messages"][-1].type == "ai"
     assert final["status"] == "completed"
+    assert CurationResult.model_validate(final["lessons"]["result"])
+    assert json.loads(json.dumps(final["lessons"])) == final["lessons"]
     assert len(steps) > 20
 
 

@@ -56,3 +56,20 @@ async def test_a_run_that_is_rolled_back_saves_nothing_more_and_leaves_no_key(
 
         assert await saver.aget_tuple(saved) is None
     assert [redis.say("KEYS", each) for each in ("*:t:*", "contend:writes_of_run:*")] == [NONE] * 2
+
+
+async def test_what_a_rolled_back_run_leaves_is_forgotten_when_its_time_is_over(
+    settings: Settings, redis: RedisServer
+) -> None:
+    thread, is_forgotten = f"left {settings.checkpoint_ttl_minutes}", settings.checkpoint_ttl_minutes is not None
+    config: Any = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
+    async with open_redis_saver(settings) as saver:
+        for step, run in enumerate(["kept", "gone"]):
+            metadata: Any = {"source": "loop", "step": step, "parents": {}, "run_id": run}
+            config = await saver.aput({**config, "metadata": {"run_id": run}}, empty_checkpoint(), metadata, {})
+
+        await saver.adelete_for_runs(["gone"])
+
+    names = redis.say("KEYS", f"*:{thread}:*").split("\r\n")[2::2]
+    assert len(names) >= 2
+    assert [int(redis.say("TTL", name).removeprefix(":")) > 0 for name in names] == [is_forgotten] * len(names)

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
+from markdown_it import MarkdownIt
 
 from contend.quotes import CALIBRATION, SourceText, Unit, answers_of, parts_of, quoted_report, said_by, units_of
 from contend.retrieval import HybridIndex
@@ -232,6 +233,18 @@ def test_the_words_that_were_asked_for_are_bold_and_what_a_document_holds_is_ine
     assert "<script" not in markdown.replace("\\<script", "")
     assert "https://evil.example" not in markdown
     assert re.search(r"(?<!\\)\[7", markdown) is None
+
+
+def test_what_would_be_a_heading_or_an_entity_is_quoted_letter_by_letter() -> None:
+    question = "What does a desk cost?"
+    text = "- # A desk costs &lt; 240 &#38; more"
+
+    report = quoted_report(question, answers_of(question, units_in_text(text)), "en")
+
+    tokens = MarkdownIt().parse(report.detailed_analysis.partition("\n\n")[2])
+    assert [token.tag for token in tokens if token.type == "heading_open"] == []
+    texts = "".join(child.content for token in tokens for child in token.children or ())
+    assert texts.startswith("# A desk costs &lt; 240 &#38; more")
 
 
 def test_a_cell_with_a_bar_stays_one_cell() -> None:

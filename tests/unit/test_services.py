@@ -1,7 +1,9 @@
 """What one container keeps for the runs of its process."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -9,6 +11,7 @@ from contend.errors import BudgetExhausted
 from contend.models.options import EvaluatorConfig, MetricConfig, ResolvedOptions
 from contend.services import Services
 from contend.settings import load_settings
+from contend.sources.source import Source
 from fakes.record_rows import RUN, call, decision, execution
 
 
@@ -74,4 +77,30 @@ async def test_teams_that_search_one_source_share_it(workspace: Path, documents:
 
     assert services.sources.get("tavily", []) is services.sources.get("tavily", ["elsewhere"])
     assert services.sources.get("local", [str(documents)]) is services.sources.get("local", [str(documents)])
+    await services.aclose()
+
+
+async def test_teams_that_open_a_source_at_the_same_time_share_it(workspace: Path) -> None:
+    services = Services(load_settings(workspace=workspace))
+    sources, make, first, second = services.sources, services.sources.factories["arxiv"], Event(), Event()
+    source_returned = Event()
+
+    def make_late(paths: Sequence[Path]) -> Source:
+        """The first waits until the second is being made; that one until the first is returned."""
+        if first.is_set():
+            second.set()
+            source_returned.wait(10)
+        else:
+            first.set()
+            second.wait(10)
+        return make(paths)
+
+    sources.factories["arxiv"] = make_late
+    one = asyncio.create_task(asyncio.to_thread(sources.get, "arxiv", []))
+    await asyncio.to_thread(first.wait, 10)
+    other = asyncio.create_task(asyncio.to_thread(sources.get, "arxiv", []))
+    source = await one
+    source_returned.set()
+
+    assert await other is source
     await services.aclose()
