@@ -68,9 +68,10 @@ test: $(VENV)/dev $(VENV)/redis ## lint and all tests
 	@$(MAKE) --no-print-directory --jobs 4 style rooms types suite
 
 # What is compiled is kept: tests start a hundred processes. The tests of a file share what it takes seconds to start.
+# Of two processors a quarter was idle with three workers, whose tests may all wait for a server or a deadline at once.
 .PHONY: suite
 suite:
-	@MAKEFLAGS= PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
+	@MAKEFLAGS= PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .PHONY: bench
 bench: $(VENV)/dev ## print the figures, in about five minutes (QUICK=1: in one)
