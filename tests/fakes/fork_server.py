@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -83,7 +84,8 @@ class Process:
 
     def kill(self) -> None:
         if self.poll() is None:
-            os.kill(self.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it has ended, and the line that tells so is on its way
+                os.kill(self.pid, signal.SIGKILL)
 
     def close(self) -> None:
         """Ended, if it still runs, and its pipes closed."""
