@@ -7,6 +7,7 @@ import signal
 import tomllib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -146,11 +147,16 @@ async def run_until_signal(
             at_once()
             os._exit(EXIT_ON_SIGNAL)
         is_stopping = True
-        # The write to the loop's own pipe wakes it: a signal handler alone would wait for the next event.
         loop.call_soon_threadsafe(on_stop)
         loop.call_soon_threadsafe(task.cancel)
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        # The loop's own handler has each signal write to the loop's pipe: one that comes just before the loop waits
+        # would else be seen at the next event. It is called by the loop, and would not end a loop that is blocked.
+        with suppress(NotImplementedError):  # Windows
+            loop.add_signal_handler(number, lambda: None)
+        signal.signal(number, stop)
     try:
         return await task
     except asyncio.CancelledError:
@@ -159,6 +165,8 @@ async def run_until_signal(
         return None
     finally:
         for number, handler in before.items():
+            with suppress(NotImplementedError):  # Windows
+                loop.remove_signal_handler(number)
             signal.signal(number, handler)
 
 
