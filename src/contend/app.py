@@ -367,7 +367,8 @@ async def _open_thread(
     services: Services, thread_id: str, on_event: OnEvent | None = None
 ) -> AsyncIterator[_ThreadRun]:
     async with open_checkpointer(services.settings) as saver:
-        graph = build_contest_graph(services).compile(checkpointer=saver, name="contend")
+        # Where a run stands is asked for again and again, by a page or a client that follows it.
+        graph = services.once(build_contest_graph).compile(checkpointer=saver, name="contend")
         yield _ThreadRun(services, graph, thread_id, on_event)
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from contend.errors import DraftError, StoreError
 from contend.graph_teams import TeamGraphs
@@ -33,6 +33,8 @@ from contend.stores.playbooks import PlaybookStore
 from contend.stores.record import RecordStore
 from contend.text import WORDS, shown_score
 
+_T = TypeVar("_T")
+
 
 class Services:
     """Everything live that nodes use. Opens nothing before it is needed; config and prompts are read at once."""
@@ -57,6 +59,7 @@ class Services:
         self.submissions = RecordDocuments(Submission, self.documents)
         self.playbooks = PlaybookStore(folder / "playbooks")
         self._functions: dict[str, Function] = {}
+        self._built: dict[Callable[[Services], Any], Any] = {}
         self.models = LanguageModels(
             settings,
             self.config.models,
@@ -78,6 +81,13 @@ class Services:
             served=served,
             tell=self.tell,
         )
+
+    def once(self, build: Callable[["Services"], _T]) -> _T:
+        """What is built on this container, such as a graph, at its first use."""
+        if build not in self._built:
+            self._built[build] = build(self)
+        built: _T = self._built[build]
+        return built
 
     # Runs
 

@@ -36,6 +36,16 @@ async def test_runs_of_one_process_have_budgets_of_their_own(workspace: Path) ->
         first.reserve(input_tokens=1, output_tokens=1)
 
 
+def test_what_is_built_on_a_container_is_built_once_for_each(workspace: Path) -> None:
+    first, second = (Services(load_settings(workspace=workspace)) for _ in range(2))
+    built: list[Services] = []
+
+    for services in (first, second, first):
+        assert services.once(built.append) is None
+
+    assert built == [first, second]
+
+
 async def test_branches_that_come_first_in_a_process_share_one_run_and_its_budget(workspace: Path) -> None:
     before, services = (Services(load_settings(workspace=workspace)) for _ in range(2))
     await before.open_run(RUN, options(max_calls=1)).keep_options()
