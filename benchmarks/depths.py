@@ -1,8 +1,9 @@
 """What a contest costs: calls and tokens beside the dry run's range, beside one writer's single pass, and by reply.
 
-`python benchmarks/depths.py [--quick]` plays the depths against a stub, for a model that reads 128,000 tokens: over the
-guide, over 30 documents of about 1,000 tokens, what modules of the standard library say of themselves, and over the
-demo's, which are short. The sizes of prompts also for a model that reads 8,000. `--quick` leaves deep out.
+`python benchmarks/depths.py [--quick] [--lengths]` plays the depths against a stub, for a model that reads 128,000
+tokens: over the guide, over 30 documents of about 1,000 tokens, what modules of the standard library say of themselves,
+and over the demo's, which are short. The sizes of prompts also for a model that reads 8,000. `--quick` leaves deep out;
+`--lengths` plays each depth with a brief, a standard and a long report.
 Tokens are estimates of contend's own: prompts, schemas and replies together. Repeats: the share of prompt tokens that
 an earlier prompt of the run began with, too, which providers' caches serve. One pass: a writer that reads all documents
 once and writes the report.
@@ -15,6 +16,7 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from itertools import product
 from os.path import commonprefix
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +24,7 @@ from typing import Any, NamedTuple, get_args
 
 from contend.app import dry_run, run
 from contend.llm.chat import schema_tokens, strict_format
-from contend.models.options import Depth, RunOptions
+from contend.models.options import Depth, Length, RunOptions
 from contend.models.replies import ReportReply
 from contend.models.research import Passage
 from contend.prompts import mark_of
@@ -121,11 +123,13 @@ def write_workspace(folder: Path, reads: int) -> None:
     (folder / "config" / "models.toml").write_text(context, "utf-8")
 
 
-async def play(depth: Depth, reads: int, corpus: Corpus, folder: Path) -> Run:
+async def play(depth: Depth, length: Length | None, reads: int, corpus: Corpus, folder: Path) -> Run:
     write_workspace(folder, reads)
     log = folder / "requests.jsonl"
     documents, theme = corpus
-    options = RunOptions(documents=[str(documents)], sources=["local"], model="stub", depth=depth, learn=False)
+    options = RunOptions(
+        documents=[str(documents)], sources=["local"], model="stub", depth=depth, length=length, learn=False
+    )
     with running(0, log=log) as stub:
         settings = load_settings(workspace=folder, OPENAI_BASE_URL=stub.address, OPENAI_API_KEY="sk-stub")
         planned = (await dry_run(theme, options=options, settings=settings)).estimate
@@ -197,26 +201,28 @@ def _sizes(calls: Sequence[Call]) -> tuple[int, int, int, int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="without deep")
-    depths: tuple[Depth, ...] = get_args(Depth)[:2] if parser.parse_args().quick else get_args(Depth)
+    parser.add_argument("--lengths", action="store_true", help="each depth with reports of each length")
+    chosen = parser.parse_args()
+    depths: tuple[Depth, ...] = get_args(Depth)[:2] if chosen.quick else get_args(Depth)
     with TemporaryDirectory() as documents:
-        report(depths, corpora(Path(documents)))
+        report(depths, get_args(Length) if chosen.lengths else (None,), corpora(Path(documents)))
 
 
-def report(depths: Sequence[Depth], played_over: Mapping[str, Corpus]) -> None:
+def report(depths: Sequence[Depth], lengths: Sequence[Length | None], played_over: Mapping[str, Corpus]) -> None:
     runs: dict[str, Run] = {}
-    print("corpus  depth      calls  dry run      tokens  dry run            schemas  repeats   one pass  times")
+    print("corpus  depth     length   calls  dry run      tokens  dry run           schemas  repeats   one pass  times")
     for name, corpus in played_over.items():
         with TemporaryDirectory() as folder:
             single = asyncio.run(one_pass(corpus, Path(folder)))
-        for depth in depths:
+        for depth, length in product(depths, lengths):
             with TemporaryDirectory() as folder:
-                played = asyncio.run(play(depth, _READS[0], corpus, Path(folder)))
-            print(_row(name, depth, played, single))
-            if depth == "standard":
+                played = asyncio.run(play(depth, length, _READS[0], corpus, Path(folder)))
+            print(_row(f"{name:7} {depth:9} {length or '':8}", played, single))
+            if (depth, length or "standard") == ("standard", "standard"):
                 runs[f"{name}, a model that reads {_READS[0]:,} tokens"] = played
     with TemporaryDirectory() as folder:
         runs[f"guide, a model that reads {_READS[1]:,} tokens"] = asyncio.run(
-            play("standard", _READS[1], played_over["guide"], Path(folder))
+            play("standard", None, _READS[1], played_over["guide"], Path(folder))
         )
     for name, played in runs.items():
         print(f"\nstandard, {name}\nreply               calls   mean    most  reply")
@@ -224,12 +230,12 @@ def report(depths: Sequence[Depth], played_over: Mapping[str, Corpus]) -> None:
             print(f"{shape:20} {made:4} {mean:6,} {most:7,} {replied:6,}")
 
 
-def _row(corpus: str, depth: Depth, played: Run, single: int) -> str:
+def _row(name: str, played: Run, single: int) -> str:
     calls = "{:,}-{:,}".format(*played.planned_calls)
     tokens = "{:,}-{:,}".format(*played.planned_tokens)
     schemas = sum(call.schema for call in played.calls)
     return (
-        f"{corpus:7} {depth:9} {len(played.calls):6}  {calls:8} {played.tokens:10,}  {tokens:18} {schemas:7,}"
+        f"{name} {len(played.calls):5}  {calls:8} {played.tokens:10,}  {tokens:17} {schemas:7,}"
         f" {repeated_share(played.calls):8.0%} {single:10,} {played.tokens / single:6.1f}"
     )
 

@@ -106,10 +106,11 @@ class _Plan:
         self._opening = opening
         self._options = options = opening.options
         self._corpus = corpus if options.sources == ["local"] else None
-        words = LENGTH_WORDS[options.length]
-        self._draft = _span(1.4 * words, 2.2 * words)
+        # A reader's own limit holds in place of the length; a question of many parts has up to twice the room.
+        words = _span(min(LENGTH_WORDS.values()), 2 * LENGTH_WORDS[options.length])
+        self._draft = _span(1.4, 2.2) * words
         """A draft as it is shown."""
-        self._draft_reply = _span(2.0 * words, 3.0 * words)
+        self._draft_reply = _span(2.0, 3.0) * words
         """A draft as its writer replies it."""
         # Judges of a first report nearly always find what is worth another round.
         least = (options.min_rounds + 2 * options.max_rounds) / 3 if likely else options.min_rounds

@@ -20,6 +20,7 @@ from fakes.contests import LARGE_CONTEXT, Contest, rounds_of, write_workspace
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
+FERRY = Path(__file__).parents[1] / "data" / "ferry"
 
 
 @pytest.fixture
@@ -146,6 +147,23 @@ async def test_a_runs_calls_lie_in_the_range_of_its_dry_run_and_its_tokens_withi
     assert before == 0
     assert least_calls <= outcome.usage.requests <= most_calls
     assert least / 2 <= outcome.usage.input_tokens + outcome.usage.output_tokens <= most * 2
+
+
+@pytest.mark.parametrize("length", ["brief", "standard", "long"])
+async def test_a_report_kept_short_by_the_question_costs_no_less_than_the_dry_run_says(
+    workspace: Path, vendors: Vendors, length: str
+) -> None:
+    write_workspace(workspace, ("alpha",), reads=LARGE_CONTEXT)
+    contest = Contest(workspace, FERRY / "documents", vendors.base_url)  # the fake's reports have some 300 words
+    question, values = (FERRY / "question.txt").read_text("utf-8"), {"depth": "quick", "length": length}
+    services = contest.services()
+
+    dry = await contend.dry_run(question, options=contest.options(**values), services=services)
+    await services.aclose()
+    outcome = await contest.run(question, **values)
+
+    least, most = dry.estimate.tokens
+    assert least <= outcome.usage.input_tokens + outcome.usage.output_tokens <= most
 
 
 async def test_deeper_and_longer_runs_are_estimated_to_cost_more(
