@@ -245,6 +245,10 @@ async def test_a_learning_loop_that_fails_leaves_the_report_and_makes_the_run_pa
     assert outcome.report is not None
     assert outcome.status == "partial"
     assert "learning failed" in outcome.message
+    # The run's status was not known when its report was published.
+    page = next(Path(file) for file in outcome.files if file.endswith("report.html")).read_text("utf-8")
+    assert ">Report: complete<" in page
+    assert "- Report: complete\n" in (outcome.markdown or "")
 
 
 async def test_a_second_question_on_a_finished_thread_is_a_run_of_its_own(contest: Contest) -> None:

@@ -67,7 +67,7 @@ def parts_of(word: bytes) -> dict[str, str]:
     [
         ("en", ["Why do bridges hum?", "Executive Summary", "Depth", "1,250 ⚠", "x[i]", "inner", "Slats & rails",
                 "partial", "Leaderboard", "Citations to check"]),
-        ("ja", ["橋はなぜ鳴るのか。", "円柱を過ぎる風は", "一部のみ完了", "この実行について"]),
+        ("ja", ["橋はなぜ鳴るのか。", "円柱を過ぎる風は", "一部のみ完成", "この実行について"]),
     ],
 )  # fmt: skip
 def test_a_report_has_all_its_parts_in_either_format_and_language(

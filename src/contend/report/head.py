@@ -1,21 +1,23 @@
 """What kind of run made a report: shown with it, so that nobody takes a partial run for a whole one."""
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from contend.models.options import RecordedReplies
 from contend.models.record import Language, Record, Score
 from contend.models.round import LeaderboardEntry
-from contend.models.task import RunStatus, RunUsage
+from contend.models.task import RunUsage
 from contend.report.plain import plain_title, table_row
 from contend.text import WORDS, count_text, inert, shown_score
 
 
 class ReportHead(Record):
-    """The run behind a report. `unverified`: published sentences that their sources were not seen to support.
+    """The run behind a report, as far as it had come when the report was published.
 
+    `status` says of the report what the run's says of all: what is still to be learned may fail.
+    `unverified`: published sentences that their sources were not seen to support.
     `editor`: lines on the report that was merged of the teams', and what came of it.
     `speaking`: for each source that holds text addressed to AI systems its mark and title; `withheld`: the same for
     those whose orders a sentence repeated that was left out.
@@ -25,7 +27,7 @@ class ReportHead(Record):
     `missing` the one for each reference that was not retrieved.
     """
 
-    status: RunStatus
+    status: Literal["completed", "partial"]
     winner: str | None = None
     best_score: Score | None = None
     editor: list[str] = Field(default_factory=list)

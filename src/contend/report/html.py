@@ -223,7 +223,8 @@ def _page(theme: str, glance: str, body: str, language: Language, files: Collect
 def _glance(head: ReportHead, language: Language) -> str:
     """What kind of run it was, what to beware of, and the way to all the rest."""
     words = WORDS[language]
-    glance = f'<span class="status {head.status}">{escape(words.statuses[head.status])}</span>'
+    status = f"{words.status}{words.colon}{words.statuses[head.status]}"
+    glance = f'<span class="status {head.status}">{escape(status)}</span>'
     if outcome := shown_outcome(head, language):
         glance += f" {escape(outcome[0])}{words.colon}<strong>{escape(outcome[1])}</strong>"
     off = [f"{words.sources_off}{words.colon}{name} ({reason})" for name, reason in head.sources_off.items()]

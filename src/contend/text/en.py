@@ -173,14 +173,11 @@ class NoteWords(NamedTuple):
     )
 
 
-_STATUSES = ("running", "completed", "partial", "failed", "interrupted")
-
-
 class Words(NamedTuple):
     """What a person reads in a report or of a run. The defaults are English; `ja.py` says the same in Japanese."""
 
     about_run: str = "About this run"
-    status: str = "Status"
+    status: str = "Report"
     winner: str = "Winner"
     published_unscored: str = "Published unscored"
     active_time: str = "Active time"
@@ -226,7 +223,7 @@ class Words(NamedTuple):
     unverified: str = "Citations to check (⚠: the cited source was not seen to say this)"
     cited_places: str = "Where the cited passages stand"
     colon: str = ": "
-    statuses: Mapping[str, str] = MappingProxyType(dict(zip(_STATUSES, _STATUSES, strict=True)))
+    statuses: Mapping[str, str] = MappingProxyType({"completed": "complete", "partial": "partial"})
     unscored: str = "unscored"
     progress: Mapping[str, str] = MappingProxyType(
         {

@@ -130,7 +130,7 @@ _COUNTS = {
 
 WORDS = Words(
     about_run="この実行について",
-    status="状態",
+    status="レポート",
     winner="勝者",
     published_unscored="未採点のまま掲載",
     active_time="実行時間",
@@ -159,13 +159,7 @@ WORDS = Words(
     unverified="要確認の引用（⚠: 引用元で裏付けを確認できなかった文）",
     cited_places="引用箇所",
     colon="：",
-    statuses={
-        "running": "実行中",
-        "completed": "完了",
-        "partial": "一部のみ完了",
-        "failed": "失敗",
-        "interrupted": "中断",
-    },
+    statuses={"completed": "完成", "partial": "一部のみ完成"},
     unscored="未採点",
     progress={
         "run_started": "{teams}が調査を始めました。",
