@@ -67,7 +67,7 @@ def _check_derived_claim(
     claim: Claim, comparison: Strength, passages: Sequence[PassageText]
 ) -> tuple[float, list[Mark]]:
     """It has other words than its passages: code only computes, and whether it follows is for a language model."""
-    foreign = claim.expression and any(figure_differs(claim, passages))
+    foreign = any(figure_differs(claim, passages))
     wrong = [_mark(claim, "arithmetic", each) for each in missing_results(claim)] if foreign else []
     return NOT_SUPPORTED if wrong else min(DOUBTED, max(NEAR, _support_of_lift(comparison.lift))), wrong
 
@@ -100,7 +100,7 @@ def _support(
 
 
 def _support_of_lift(lift: float) -> float:
-    within = max(0.0, min(1.0, lift))
+    within = min(1.0, lift)
     (low, least), (high, most) = next(pair for pair in pairwise(_SCALE) if within <= pair[1][0])
     return least + (most - least) * (within - low) / (high - low)
 

@@ -245,4 +245,4 @@ def _longest_rise(places: Sequence[int]) -> int:
     best: list[int] = []
     for end, place in enumerate(places):
         best.append(1 + max((best[start] for start in range(end) if places[start] < place), default=0))
-    return max(best, default=0)
+    return max(best)

@@ -50,8 +50,6 @@ class ClosingNodes:
             "winner": winner.team_id if winner else None,
             "submission": editing.document if editing.published else winner.document if winner else None,
             "notes": notes,
-            "message": "; ".join(notes),
-            "status": "running" if winner else "failed",
             "summary": (await _summary_of(self.services, view)).model_dump(mode="json"),
         }
 
@@ -201,7 +199,7 @@ def edited_report(submission: Submission, values: Mapping[str, Any]) -> Research
 def metrics_of(view: ContestView, winner: TeamOutcome) -> list[MetricScore]:
     """What judges found of the submission that is published; [] if a person edited it."""
     best, document = winner.best, view.state["submission"]
-    if document is not None and document == view.editing.document:
+    if document == view.editing.document:
         return [MetricScore.model_validate(item["score"]) for item in view.state.get("merged_scores", [])]
     return best.metrics if best and best.submission == document else []
 
@@ -213,7 +211,7 @@ NO_FAILURE = WORDS["en"].notes.all_delivered
 def partial_notes(view: ContestView, language: Language) -> list[str]:
     """A line for each thing that keeps the run from being complete: budgets that are used up among it."""
     words, notes, winner = WORDS[language].notes, _forfeits(view.outcomes, language), view.winner
-    if winner is None or winner.best is None:
+    if winner is None:
         return notes
     notes += [words.limit_reached.format(limit=limit) for limit in view.ended_budgets]
     if not winner.may_win:

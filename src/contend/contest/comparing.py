@@ -50,7 +50,7 @@ class ComparingNodes:
     join: str = "pick_winner"
 
     async def find_near_ties(self, state: ContestState) -> ContestUpdate:
-        """The teams within `near_tie` of the best score of those that may win; [] if that is only one.
+        """The teams within `near_tie` of the best score of those that may win, best first.
 
         Nobody is compared without a language model as judge, or after a budget has ended.
         """
@@ -58,7 +58,7 @@ class ComparingNodes:
         scores = {each.team_id: each.score for each in view.in_the_running if each.may_win and each.score is not None}
         least = max(scores.values(), default=0.0) - evaluator.near_tie - 1e-9
         near = [team for team, score in scores.items() if score >= least]
-        return {"near_ties": near[:MOST_COMPARED_TEAMS] if len(near) > 1 and not view.ended_budgets else []}
+        return {"near_ties": [] if view.ended_budgets else near[:MOST_COMPARED_TEAMS]}
 
     async def compare(self, task: CompareTask) -> dict[str, Any]:
         """Ask which of two submissions is better, shown in this order.
@@ -122,7 +122,7 @@ def pairwise_keys(comparisons: Sequence[Comparison]) -> dict[str, float]:
     if not any(winners.values()):
         return {}
     points: dict[str, list[float]] = {}
-    for (team, _), winner in sorted(winners.items()):
+    for (team, _), winner in winners.items():
         points.setdefault(team, []).append(0.5 if winner is None else float(winner == team))
     return {team: mean(own) for team, own in points.items()}
 

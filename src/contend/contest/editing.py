@@ -198,12 +198,11 @@ def _submission(
     results = list({result.url: result for each in submissions for result in each.results}.values())
     lessons = list(dict.fromkeys(bullet for each in submissions for bullet in each.draft.bullets_used))
     report = build_report(draft, passages, results, theme=best.report.theme or theme, language=options.language)
-    ids = {*draft.passages(), *(passage.id for each in submissions for passage in each.passages)}
     return Submission(
         content=report.to_markdown(options.language),
         report=report,
         draft=draft.model_copy(update={"bullets_used": lessons}),
-        passages=[each.model_copy(update={"text": ""}) for each in passages if each.id in ids],
+        passages=[each.model_copy(update={"text": ""}) for each in passages],
         results=results,
         points=best.points,
         queries=list(dict.fromkeys(query for each in submissions for query in each.queries)),

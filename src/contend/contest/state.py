@@ -76,7 +76,7 @@ class ContestState(ContestInput, ContestOutput, total=False):
     outcomes: Annotated[list[dict[str, Any]], operator.add]
     """A TeamOutcome of each team that ended; emptied by `open_run`."""
     near_ties: list[str]
-    """The teams too near to the best score to decide who wins, best first."""
+    """The best team and those too near to its score to decide who wins, best first."""
     comparisons: Annotated[list[dict[str, Any]], operator.add]
     """The Comparisons of those, pair by pair."""
     pairwise: dict[str, float]
@@ -220,7 +220,7 @@ class ContestView:
     @property
     def mergeable(self) -> list[TeamOutcome]:
         """The teams whose reports an editor may merge, best first."""
-        return [each for each in self.in_the_running if each.best and each.may_win]
+        return [each for each in self.in_the_running if each.may_win]
 
     @property
     def best_score(self) -> Score | None:

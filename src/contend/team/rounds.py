@@ -264,7 +264,7 @@ def on_plateau(rounds: Sequence[Round], *, min_improvement: float, patience: int
     """Whether the last `patience` rounds brought no gain of `min_improvement` over the best before them."""
     if len(rounds) <= patience:
         return False
-    before = max((each.score or 0.0 for each in rounds[:-patience]), default=0.0)
+    before = max(each.score or 0.0 for each in rounds[:-patience])
     since = max(each.score or 0.0 for each in rounds[-patience:])
     return since - before < min_improvement - _ROUNDING
 

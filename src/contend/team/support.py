@@ -70,7 +70,7 @@ class CheckedClaim:
     @property
     def doubtful(self) -> bool:
         """All that code does not see supported: it compares words, and a strong model's sentences have their own."""
-        return bool(self.passages) and self.check.level != "supported"
+        return self.check.level != "supported"
 
     @property
     def key(self) -> str:
