@@ -9,6 +9,7 @@ from contend.models.replies import ChoiceReply
 from contend.research.evidence import (
     EMPTY,
     Evidence,
+    at_work,
     chosen_ids,
     grown_pool,
     merge_evidence,
@@ -48,6 +49,68 @@ def test_a_text_of_two_documents_is_two_passages() -> None:
 
     assert [each["title"] for each in found] == ["2024.md", "2025.md"]
     assert {text_id(each["id"]) for each in found} == {"7" * 64}
+
+
+def test_the_pool_knows_how_often_each_query_was_answered_and_by_which_text_a_document_was_found_first() -> None:
+    first = grown_pool(EMPTY, cast("ResearchState", {"found": [hit("2024.md")]}), ["fee", "fare"])
+
+    pool = grown_pool(first, cast("ResearchState", {"found": [{**hit("2024.md"), "text": "8" * 64}]}), ["fee"])
+
+    assert first["searches"] == {"fee": 1, "fare": 0}
+    assert pool["searches"] == {"fee": 2, "fare": 0}
+    assert pool["summarized_by"] == {"file:///docs/2024.md": "7" * 64}
+
+
+def test_documents_that_are_read_whole_were_found_by_no_query_and_stay_whole() -> None:
+    first = grown_pool(EMPTY, cast("ResearchState", {}), [], [{**hit("2024.md"), "query": ""}])
+
+    pool = grown_pool(first, cast("ResearchState", {}), [])
+
+    assert (first["whole"], pool["whole"]) == (True, True)
+    assert [each["queries"] for each in pool["passages"]] == [{}]
+    assert pool["searches"] == {}
+
+
+def test_a_page_that_was_not_read_is_named_by_its_documents_address() -> None:
+    page = {**hit("x"), "result": {"title": "X", "source": "tavily", "url": "https://a.example/x"}}
+    read = [
+        {"url": "https://a.example/x?utm_source=y", "problem": "too long"},
+        {"url": "file:///docs/2024.md", "problem": ""},
+    ]
+
+    pool = grown_pool(EMPTY, cast("ResearchState", {"found": [page, hit("2024.md")], "read": read}), ["fee"])
+
+    assert pool["unread"] == {"https://a.example/x": "too long"}
+
+
+def test_a_passage_weighs_what_the_best_source_that_found_it_weighs() -> None:
+    light, heavy = ({**passage("a", wind=1), "weight": weight} for weight in (0.5, 0.9))
+
+    merged = [merge_evidence([], cast("list[Evidence]", pair))[0] for pair in ([light, heavy], [heavy, light])]
+
+    assert [each["weight"] for each in merged] == [0.9, 0.9]
+
+
+def test_all_documents_at_work_are_listed_and_others_only_where_there_is_room() -> None:
+    found = [hit(f"{number}.md") for number in range(25)]
+    pool = grown_pool(EMPTY, cast("ResearchState", {"found": found}), ["fee"])
+    names = ids(pool["passages"])
+
+    assert [len(at_work(pool, names[:count])["research_data"]) for count in (2, 21)] == [20, 21]
+
+
+def test_a_pinned_passage_stands_once() -> None:
+    pool = [passage("a", wind=1), passage("b", wind=2)]
+
+    assert ids(select_evidence(pool, pinned_ids=["b", "b"], tokens=200)) == ["b", "a"]
+
+
+def test_of_equally_good_passages_what_more_queries_found_comes_first_in_any_order_of_the_pool() -> None:
+    seats = [passage(f"{query}-{place}", **{query: place}) for query in ("q1", "q2") for place in (1, 2, 3)]
+    pool = [*seats, passage("a", q1=4), passage("c", q1=4), passage("b", q1=4, q2=4)]
+
+    for each in (pool, pool[::-1]):
+        assert ids(select_evidence(each, pinned_ids=[], tokens=10_000))[6:] == ["b", "a", "c"]
 
 
 def test_each_query_has_its_best_three_before_what_many_queries_found() -> None:

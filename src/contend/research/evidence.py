@@ -271,7 +271,7 @@ def passages_of(pool: EvidencePool, ids: Sequence[str]) -> list[Passage]:
 def at_work(pool: EvidencePool, ids: Sequence[str]) -> ResearchUpdate:
     """The passages that the team works with from now on: their documents, then the first of the others."""
     passages, results = passages_of(pool, ids), {result["url"]: result for result in pool["results"]}
-    own = {passage.url: results[passage.url] for passage in passages if passage.url in results}
+    own = {passage.url: results[passage.url] for passage in passages}
     others = [result for url, result in results.items() if url not in own]
     return {
         "passages": [passage.model_dump(mode="json", exclude={"text"}) for passage in passages],
