@@ -197,6 +197,45 @@ def test_a_passage_that_says_it_clearly_better_is_named() -> None:
     assert "elsewhere" not in rules(check_claim(claim, [other], [SLATS, other]))
 
 
+def test_what_a_passage_says_nothing_of_gains_nothing_by_others_that_say_nothing_of_it_either() -> None:
+    claim, other = Claim(text="Yeast."), PassageText("p3", "Trams", "Trams ring.")
+
+    assert check_claim(claim, [SLATS], [SLATS, other]).support == check_claim(claim, [SLATS]).support
+
+
+def test_a_passage_in_another_language_is_not_outdone_by_one_in_the_claims() -> None:
+    claim = Claim(text="The slats on the west railing sing at 280 Hz in winds above 9 m/s.")
+
+    claim_check = check_claim(claim, [JAPANESE], [JAPANESE, SLATS])
+
+    assert (claim_check.level, rules(claim_check)) == ("near", {"language"})
+
+
+def test_the_sentence_shown_beside_a_claim_is_cut_and_what_differs_is_named_once_and_in_order() -> None:
+    long = PassageText("l", "Slats", f"The slats sing {'and sing ' * 90}in the wind.")
+
+    assert len(check("The slats sing in the wind.", long).excerpt) <= 300
+    assert check("The slats sing at 300 Hz, and at 300 Hz.", SLATS).marks[0].detail == "300 Hz"
+    years = "1966, 1961, 1964, 1962, 1965 and 1963"
+    assert check(f"They sang in {years}.", SLATS).marks[0].detail == "1961, 1962, 1963, 1964, 1965, 1966"
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("It is rated 2.5 there.", "figure"),
+        ("The slats sing at 5 Hz.", "figure"),
+        ("Rubber sleeves tear every year.", ""),
+    ],
+)
+def test_small_figures_that_are_no_counts_are_held_against_passages_and_rates_only_beside_figures(
+    text: str, rule: str
+) -> None:
+    passage = SLATS._replace(text=f"{SLATS.text} They tear twice a month.")
+
+    assert rules(check(text, passage)) & {"figure", "unit"} == {*filter(None, [rule])}
+
+
 def test_across_languages_names_and_figures_are_compared_and_nothing_is_supported_by_code() -> None:
     passage = PassageText("a", "SparseGPT", "SparseGPT prunes OPT-175B to 60 % sparsity in under 4.5 hours.")
 
@@ -210,6 +249,8 @@ def test_across_languages_names_and_figures_are_compared_and_nothing_is_supporte
 @pytest.mark.parametrize("kind", ["judgement", "open"])
 def test_judgements_and_open_questions_need_no_source(kind: str) -> None:
     assert check("The slats should be taken down.", kind=kind).level == "not_needed"
+    speaking = SLATS._replace(speaks_to_ai=True)
+    assert check("The slats should be taken down.", speaking, kind=kind).level == "not_needed"
 
 
 def test_a_stated_sentence_without_a_passage_is_not_supported() -> None:
@@ -253,6 +294,9 @@ DEPOT = PassageText(
         ("Notice must be given by 6 August.", "5 October - 60 days"),
         ("Payback takes 18.1 years, though nobody states it and the board never asked.", "2150000 / 118726"),
         ("All in all EUR 118,726 a year.", "77414 + 35700 + 5612"),
+        ("The two are 2,640 MWh apart.", "1200 - 3840"),
+        ("Fourteen sensors are needed and 9 are ordered.", "14 / 9"),
+        ("The study saves 18 % of 3,840 MWh at EUR 0.112 a kWh.", ""),
     ],
 )
 def test_what_is_derived_is_near_whatever_its_words_and_figures_are(text: str, basis: str) -> None:
@@ -296,7 +340,7 @@ def test_a_row_is_held_against_its_passages_without_the_headings_of_its_columns(
         ("6 × 7 − 2", "40"),
         ("8 ÷ 2", "4"), ("0.1 + 0.2", "0.3"),
         ("(7% - 1.5%) / 8%", "0.6875"), ("1,200 * 5 %", "60"), ("(1 + 50%) ** 2", "2.25"), ("7 % 4", "3"),
-        ("4%*2", "0.08"),
+        ("4%*2", "0.08"), (" +5 - 2", "3"),
     ],
 )  # fmt: skip
 def test_arithmetic_is_computed_exactly(expression: str, value: str) -> None:
@@ -308,7 +352,7 @@ def test_arithmetic_is_computed_exactly(expression: str, value: str) -> None:
     [
         "", "__import__('os')", "open('x')", "a + 1", "1 if 2 else 3", "10 ** 1000", "2 ** 2 ** 9", "1 / 0", "'a' * 9",
         "True", "(" * 500, "+".join("1" * 200), "lambda: 1",
-        "[1][0]", "max()", "max(1, 7)", "1 << 9", "0 ** -1", "1_0j", "(-8) ** 0.5",
+        "1,5 * 2", "1" * 301, "2 ** -400", "[1][0]", "max()", "max(1, 7)", "1 << 9", "0 ** -1", "1_0j", "(-8) ** 0.5",
     ],
 )  # fmt: skip
 def test_what_is_not_bounded_arithmetic_is_refused(expression: str) -> None:

@@ -68,6 +68,12 @@ def test_an_address_that_stands_in_a_passage_is_no_citation() -> None:
     assert validity == (1, 2, ["doi:10.9999/x"])
 
 
+def test_an_address_that_was_retrieved_is_a_citation_though_a_passage_has_it_too() -> None:
+    url = "https://a.example/x"
+
+    assert check_validity(report(f"It hums, see {url}."), {url}, texts=[f"More at {url}."]) == (1, 1, [])
+
+
 @pytest.mark.parametrize("written", ["doi:10.1234/HUM", "https://doi.org/10.1234/hum", "10.1234/hum"])
 def test_a_doi_is_the_address_it_resolves_to(written: str) -> None:
     assert check_validity(report(f"It hums, see {written}."), {"https://doi.org/10.1234/hum"}).unknown == []
