@@ -230,3 +230,36 @@ def test_a_phone_in_japanese_and_dark_shows_it_all_without_scrolling_sideways(br
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 27)"
     context.close()
+
+
+def test_a_long_question_is_folded_on_a_phone_and_shown_where_its_reader_wants_it(
+    browser: Browser, server: Server
+) -> None:
+    parts = "\n".join(f"{number}. What is repeated after crash {number}, and what not?" for number in range(1, 9))
+    question = f"{THEME} Eight parts:\n\n{parts}"
+    with research_api(server) as api:
+        research = api.start(question)
+        api.until(research, "status", status="completed")
+    context = browser.new_context(viewport={"width": 400, "height": 800}, locale="ja-JP")
+    page = context.new_page()
+    page.goto(f"{server.url}/app/#/run/{research}")
+
+    title = page.get_by_role("heading", level=1).first
+    shown = page.get_by_role("button", name="すべて表示")
+    expect(shown).to_have_attribute("aria-expanded", "false")
+    expect(title).to_contain_text("crash 8")  # a screen reader reads it whole
+    assert title.bounding_box()["height"] < 120  # type: ignore[index]  # it is on the page
+    shown.press("Enter")
+
+    folded = page.get_by_role("button", name="折りたたむ")
+    expect(folded).to_be_focused()
+    assert title.bounding_box()["height"] > 250  # type: ignore[index]  # it is on the page
+    page.set_viewport_size({"width": 1280, "height": 800})
+    folded.click()
+    expect(shown).to_be_visible()
+
+    page.goto(f"{server.url}/app/#/history")
+    link = page.get_by_role("link", name="crash 8")
+    expect(link).to_be_visible()
+    assert link.bounding_box()["height"] < 120  # type: ignore[index]  # it is on the page
+    context.close()

@@ -34,7 +34,7 @@ function onlyHere({ sources }, urls) {
 function sideCard({ research, executive_summary: summary, key_findings: findings, statistics }) {
   const { usage, leaderboard } = research;
   return el("section.card", {},
-    el("h2", {}, el("a", { href: `#/run/${encodeURIComponent(research.research_id)}` }, research.theme)),
+    el("h2", {}, el("a.folded", { href: `#/run/${encodeURIComponent(research.research_id)}` }, research.theme)),
     el("p.row", {}, statusPill(statusOf(research)), el("span.small.quiet", {}, when(research.created_at))),
     el("p.small.quiet", {}, [t("calls_used", { n: number(usage.requests) }), t("tokens_used", { n: number(usage.input_tokens + usage.output_tokens) }), `${t("sources")}: ${statistics.sources_collected}`].join(" · ")),
     el("table.ranking", {}, el("tbody", {}, leaderboard.map((entry) => el("tr", {}, el("td", {}, entry.rank ?? ""), el("td", {}, entry.team_name), el("td.number", {}, percent(entry.best_score)))))),

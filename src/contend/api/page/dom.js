@@ -40,6 +40,22 @@ export function refill(node, ...children) {
   return node;
 }
 
+/**
+ * The button that shows all of a text of which the first lines stand there (`.folded` in the style sheet), and folds it
+ * again. It is there only where lines are hidden. Screen readers read the whole text in any case.
+ */
+export function foldButton(text, key, { more, less }) {
+  const button = el("button.plain.small", { type: "button", "data-key": key, hidden: true, "aria-expanded": "false", onclick: turn }, more);
+  function turn() {
+    const isFolded = text.classList.toggle("folded");
+    button.setAttribute("aria-expanded", String(!isFolded));
+    button.textContent = isFolded ? more : less;
+  }
+  const look = () => { if (text.classList.contains("folded")) button.hidden = text.scrollHeight <= text.clientHeight; };
+  new ResizeObserver(look).observe(text);
+  return button;
+}
+
 /** A table with a row of heads; the heads and cells of `rows` are elements of their own. It scrolls where it is too wide. */
 export const table = (heads, rows, kind = "table") =>
   el("div.scroll", {}, el(kind, {}, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, rows.map((cells) => el("tr", {}, cells)))));

@@ -97,7 +97,7 @@ const address = (run) => `#/run/${encodeURIComponent(run.research_id)}`;
 function runTable(runs, act) {
   const heads = [el("th", {}, t("asked")), el("th", {}, t("status")), el("th", {}, t("winner")), el("th.number", {}, t("best")), el("th", {}, t("begun"))];
   const rows = runs.map((run) => [
-    el("td", {}, el("a", { href: address(run), "data-key": run.research_id }, run.theme), el("div.small.quiet", {}, noteOf(run), " ", nextStep(run, act))),
+    el("td", {}, el("a.folded", { href: address(run), "data-key": run.research_id }, run.theme), el("div.small.quiet", {}, noteOf(run), " ", nextStep(run, act))),
     el("td", {}, statusPill(statusOf(run))),
     el("td", {}, run.winner_team_id ?? ""),
     el("td.number", {}, run.best_score === null || run.best_score === undefined ? "" : percent(run.best_score)),

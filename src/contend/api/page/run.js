@@ -3,7 +3,7 @@
 import { api, follow } from "./api.js";
 import { askForm } from "./ask.js";
 import { questionForm } from "./decide.js";
-import { el, refill, table } from "./dom.js";
+import { el, foldButton, refill, table } from "./dom.js";
 import { LIVE, noteOf, statusOf, statusPill } from "./history.js";
 import { judgesView } from "./judges.js";
 import { drawInto, errorLine, problem } from "./problem.js";
@@ -26,6 +26,8 @@ class RunView {
     this.run = newRun();
     this.details = null;
     this.head = el("header.stack");
+    this.title = el("h1");
+    this.wholeTitle = foldButton(this.title, "whole-title", { more: t("show_all"), less: t("show_less") });
     this.questionArea = el("div.stack");
     this.tabs = el("div.tabs", { role: "navigation" });
     this.body = el("div");
@@ -115,8 +117,12 @@ class RunView {
     const { run, details } = this;
     const theme = run.theme || details?.theme || "";
     document.title = `${theme.slice(0, 60)} · contend`;
+    if (this.title.textContent !== theme) {
+      this.title.textContent = theme;
+      this.title.className = theme.length > 120 ? "long folded" : "";
+    }
     refill(this.head,
-      el(theme.length > 120 ? "h1.long" : "h1", {}, theme),
+      el("div", {}, this.title, this.wholeTitle),
       el("div.row", {}, details && statusPill(this.status()), el("span.small.quiet.number", {}, this.facts().join(" · ")),
         el("span.row.actions", {}, this.actions())),
       this.connection && el("p.notice.warn", {}, this.connection),
