@@ -235,7 +235,7 @@ def test_every_whole_python_example_ends_with_a_report(
 ) -> None:
     _write_config(page, workspace)
     monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
-    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    (tmp_path / "demo").symlink_to(ROOT / "demo")
     monkeypatch.setenv("CONTEND_WORKSPACE", str(workspace))
     for number, block in enumerate(text for text in blocks(page, "python") if "asyncio.run(" in text):
         (tmp_path / f"example{number}.py").write_text(block, "utf-8")

@@ -9,20 +9,20 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_python_example_answers_its_question_from_the_guide(
+def test_the_python_example_answers_its_question_from_the_demos_documents_first_of_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     match = re.search(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
     assert match is not None
     example = tmp_path / "example.py"
     example.write_text(match[1], "utf-8")
-    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    (tmp_path / "demo").symlink_to(ROOT / "demo")
     monkeypatch.setenv("CONTEND_WORKSPACE", str(tmp_path / "workspace"))
 
     runpy.run_path(str(example), run_name="__main__")
 
     output = capsys.readouterr().out
     assert output.startswith("completed in thread ")
-    assert "last checkpoint" in output
-    assert "   - URL: resume.md\n" in output
+    assert "\n1. 19 **crossings** were **cancelled** because the battery was too cold to charge in time." in output
+    assert "   - URL: winter-trial-2025-04-11.md\n" in output
     assert "quotes from your documents; no language model" in output
