@@ -71,6 +71,7 @@ test: $(VENV)/dev $(VENV)/redis ## lint and all tests
 # Of two processors a quarter was idle with three workers, whose tests may all wait for a server or a deadline at once.
 .PHONY: suite
 suite:
+	@$(BIN)/python -m compileall -q src/contend tests/fakes # once: in a fresh clone each worker would
 	@MAKEFLAGS= PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .PHONY: bench
