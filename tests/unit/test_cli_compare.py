@@ -11,7 +11,10 @@ from fakes.terminal import Terminal, run_before
 from fakes.vendors import Vendors
 
 QUESTION = "How does resume go on after a crash, and which calls are repeated?"
-OTHER = "What does a team do when a source fails?"
+OTHER = (
+    "What does a team do when a source fails, when its time is over, when its model refuses, when its documents hold "
+    "nothing on the question that it was asked?"
+)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +52,8 @@ def test_two_runs_are_shown_with_their_questions_teams_rounds_criteria_cost_and_
     assert (result.code, result.err) == (0, "")
     lines = [" ".join(line.split()) for line in result.out.splitlines()]
     assert "A first B second" in lines
-    assert f"Question {QUESTION} {OTHER}" in lines
+    assert any(line.startswith("Question How does") for line in lines)
+    assert {*QUESTION.split(), *OTHER.split()} <= {*result.out.split()}  # folded where both are wider than the screen
     assert "Teams Alpha, Beta Alpha" in lines
     assert any(line.startswith("Beta, round 1 ") and line.endswith("/100 –") for line in lines)
     assert any(line.startswith("Criteria met ") and line.count(" of ") == 2 for line in lines)

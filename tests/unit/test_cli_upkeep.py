@@ -49,6 +49,9 @@ def test_init_writes_a_workspace_that_loads(terminal: Terminal, tmp_path: Path) 
     result = terminal("init", folder)
 
     assert result.code == 0
+    # What to do next is done there, and not in the workspace that is in effect.
+    assert result.out.count(f" --workspace {folder}\n") == 2
+    assert f"--workspace {terminal.workspace}" not in result.out
     config = load_config(folder)
     assert all(str(path).startswith(str(folder)) for path in config.files.values())
     assert (folder / "prompts" / "writer" / "write.ja.md.j2").is_file()

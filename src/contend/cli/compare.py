@@ -12,6 +12,9 @@ from contend.cli import COMMAND, input_error, tr, ui
 from contend.cli.runs import stored_run
 from contend.models.research import SearchResult
 from contend.stored_runs import StoredRun, report_of
+from contend.text import shorten
+
+_QUESTION_CHARACTERS = 200
 
 
 class CriteriaCount(NamedTuple):
@@ -80,16 +83,14 @@ def _criteria(run: StoredRun) -> CriteriaCount | None:
 
 
 def _facts(a: ComparedRun, b: ComparedRun) -> Table:
-    heads = (f"{name}  {side.run.execution.thread_id}" for name, side in (("A", a), ("B", b)))
-    table = ui.plain_table("", *heads, rows=_rows(a, b))
-    table.columns[1].ratio = table.columns[2].ratio = 1
-    return table
+    heads = [f"{name}  {side.run.execution.thread_id}" for name, side in (("A", a), ("B", b))]
+    return ui.plain_table("", *heads, rows=_rows(a, b), fold=heads)
 
 
 def _rows(a: ComparedRun, b: ComparedRun) -> Iterable[Sequence[ui.Cell]]:
     sides, runs = (a, b), (a.run, b.run)
     if a.run.execution.theme != b.run.execution.theme:
-        yield tr("Question"), *(run.execution.theme for run in runs)
+        yield tr("Question"), *(shorten(run.execution.theme, _QUESTION_CHARACTERS) for run in runs)
     yield tr("Status"), *((tr(ui.STATUS[run.status]), ui.STYLE[run.status]) for run in runs)
     yield tr("Started"), *(f"{run.execution.created_at.astimezone():%Y-%m-%d %H:%M}" for run in runs)
     yield tr("Model"), *(ui.models_text(run.execution.models) for run in runs)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -187,7 +188,8 @@ def write_workspace(folder: Path, *, force: bool) -> None:
     count = ui.count_text(len(files), "file")
     names = f"config/, prompts/, {_EXAMPLE}"
     ui.say("Wrote {count} into {folder}: {names}", count=count, folder=ui.plain(str(target)), names=names)
-    ui.advise(f"contend doctor --workspace {target}", f"contend run THEME --docs FOLDER --workspace {target}")
+    there = f"--workspace {shlex.quote(str(target))}"
+    ui.advise(f"contend doctor {there}", f"contend run THEME --docs FOLDER {there}")
 
 
 def _shipped_files(target: Path) -> dict[Path, str]:

@@ -190,9 +190,12 @@ def advise(*commands: str) -> None:
 
 
 def in_workspace(command: str) -> str:
-    """The command with the workspace that was given, so that it finds the same runs when it is typed."""
+    """The command with the workspace that was given, so that it finds the same runs when it is typed.
+
+    One that names a workspace keeps it.
+    """
     folder = COMMAND.workspace or os.environ.get("CONTEND_WORKSPACE")
-    if not folder or not command.startswith("contend "):
+    if not folder or not command.startswith("contend ") or " --workspace " in command:
         return command
     return f"{command} --workspace {shlex.quote(str(folder))}"
 
