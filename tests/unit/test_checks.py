@@ -236,6 +236,31 @@ def test_small_figures_that_are_no_counts_are_held_against_passages_and_rates_on
     assert rules(check(text, passage)) & {"figure", "unit"} == {*filter(None, [rule])}
 
 
+@pytest.mark.parametrize("negation", ["didn't complain", "didn’t complain", "never complained"])
+def test_what_is_denied_in_any_spelling_is_marked(negation: str) -> None:
+    assert "negation" in rules(check(f"Neighbours {negation} for two years.", SLATS))
+
+
+@pytest.mark.parametrize(
+    "claim", ["The WHO rated the GPU.", "They rated the GPUs.", "They rated a DOE’s GPU.", "They rated This and That."]
+)
+def test_a_name_in_another_form_is_no_missing_name(claim: str) -> None:
+    passage = PassageText("n", "Rating", "The World Health Organization and the Department of Energy rated the GPU.")
+
+    assert "name" not in rules(check(claim, passage))
+
+
+def test_a_claim_that_has_both_sides_of_a_scale_is_not_held_against_one() -> None:
+    passage = PassageText("n", "Prices", "Prices fell through the long wet summer.")
+
+    assert "direction" in rules(check("Prices rose through the long wet summer.", passage))
+    assert "direction" not in rules(check("Prices that rose then fell through the long wet summer.", passage))
+
+
+def test_a_sentence_that_begins_with_a_denial_is_read() -> None:
+    assert check("ないです。", JAPANESE).level != "supported"
+
+
 def test_across_languages_names_and_figures_are_compared_and_nothing_is_supported_by_code() -> None:
     passage = PassageText("a", "SparseGPT", "SparseGPT prunes OPT-175B to 60 % sparsity in under 4.5 hours.")
 

@@ -47,14 +47,13 @@ def clauses(text: str) -> tuple[Clause, ...]:
 
 def _clauses(sentence: str, *, japanese: bool) -> list[Clause]:
     around = _content(sentence)
-    parts = [part for part in (_JA_END if japanese else _EN_END).split(sentence) if part.strip()]
-    clause_of = _read_ja if japanese else _read_en
-    return [clause_of(part, around) for part in parts]
+    end, clause_of = (_JA_END, _read_ja) if japanese else (_EN_END, _read_en)
+    return [clause_of(part, around) for part in end.split(sentence)]
 
 
 def _content(text: str) -> frozenset[str]:
     """The terms without what inflection changes: the vowels of English words, the hiragana of Japanese."""
-    return frozenset(_CHANGING.sub("", term) or term for term in terms(text) if not _HIRAGANA.search(term))
+    return frozenset(_CHANGING.sub("", term) for term in terms(text) if not _HIRAGANA.search(term))
 
 
 def _read_en(part: str, around: frozenset[str]) -> Clause:
@@ -143,9 +142,7 @@ class PlacedWord(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def names_in(text: str) -> frozenset[str]:
-    return frozenset(
-        name.lower().removesuffix("’s").removesuffix("'s") for name in NAME.findall(unicodedata.normalize("NFKC", text))
-    )
+    return frozenset(name.lower().removesuffix("’s") for name in NAME.findall(unicodedata.normalize("NFKC", text)))
 
 
 @lru_cache(maxsize=4096)

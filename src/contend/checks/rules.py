@@ -111,9 +111,9 @@ def direction_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator
     """A word for one side of a scale (rose, more, 増加) where the passages, of the same, have the other side's."""
     others = _clauses_of(claim, passages)
     for clause in clauses(claim.comparison_text):
-        for scale, side in sorted(clause.sides):
+        for scale, side in clause.sides:
             alike = [each for each in others if (scale, side) in each.sides]
-            other = [each for each in others if (scale, 1 - side) in each.sides and (scale, side) not in each.sides]
+            other = [each for each in others if (scale, 1 - side) in each.sides]
             only = (scale, 1 - side) not in clause.sides
             if only and _is_of_these(clause, other, alike, least=_LEAST_CONTEXT_OF_SIDES):
                 yield next(clause_word(claim.comparison_text, scale, side), claim.text)
@@ -148,7 +148,7 @@ def name_missing(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]
         return
     words = _MONTHS_AND_UNITS.union(*(_words_of(passage.whole) for passage in passages))
     for name in dict.fromkeys(NAME.findall(unicodedata.normalize("NFKC", claim.comparison_text))):
-        parts = [part for part in re.split(r"[^\w]+|'s\b", name.lower().removesuffix("'s").removesuffix("’s")) if part]
+        parts = re.findall(r"\w+", name.lower().removesuffix("’s"))
         if terms(name) and not all(part in words or part.rstrip("s") in words for part in parts):
             texts = [unicodedata.normalize("NFKC", passage.whole) for passage in passages]
             if not any(name.lower() in text.lower() or _is_short_for(name, text) for text in texts):
@@ -181,7 +181,7 @@ def place_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str
     names = names_in(claim.comparison_text).union(*(names_in(passage.whole) for passage in same_language))
     own = frozenset(terms(claim.comparison_text))
     sentences = [each for passage in same_language for each in _sentences_of(passage.text)]
-    near = [text for text, sentence_terms in sentences if len(own & sentence_terms) >= max(1, _LEAST_IN_ONE * len(own))]
+    near = [text for text, sentence_terms in sentences if len(own & sentence_terms) >= _LEAST_IN_ONE * len(own)]
     yield from filter(None, (out_of_place(claim.comparison_text, each, names) for each in near))
 
 
