@@ -98,7 +98,7 @@ def _cell(value: object) -> object:
         return round(value, _DIGITS)
     if not isinstance(value, str):
         return value
-    text = clean(value, single_line=True).strip()
+    text = clean(value, single_line=True)
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 

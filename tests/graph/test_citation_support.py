@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from contend.checks import Claim, ClaimCheck, DraftClaim, PassageText
+from contend.checks.claims import Level
+from contend.models.evaluation import CitationWord
+from contend.team.support import CheckedClaim, Citations
 from contend.text import without_marks
 from fakes.chat_replies import with_findings
 from fakes.contests import LARGE_CONTEXT, Contest, metrics_of, rounds_of, write_workspace
@@ -97,6 +101,20 @@ async def test_a_judge_is_asked_about_all_that_code_does_not_see_supported_and_i
     assert (TWISTED in support.evidence, CHEESE in support.evidence) == (not supported, True)
     assert (TWISTED in to_check, CHEESE in to_check) == (not supported, True)
     assert supported or re.search(r"killed process loses .* Nearest in the source: “.{20,}”", to_check)
+
+
+def test_a_judges_word_is_for_a_sentence_its_calculation_and_its_passages_and_where_code_doubts() -> None:
+    both = PassageText("a", "A", "It hums."), PassageText("b", "B", "It sings.")
+
+    def checked(expression: str = "", passages: tuple[PassageText, ...] = both, level: Level = "near") -> CheckedClaim:
+        claim = Claim(text="It is 8.", kind="derived", expression=expression)
+        return CheckedClaim(DraftClaim("summary 1", claim, passages), ClaimCheck(level=level, support=0.9))
+
+    citations = Citations([checked(), checked(level="supported")], 0)
+
+    assert checked().key == checked(passages=both[::-1]).key != checked("2 * 4").key
+    claims = citations.with_verdicts({checked().key: CitationWord("absent")}).claims
+    assert [each.value for each in claims] == [0.0, 1.0]
 
 
 async def test_a_sentence_said_in_part_counts_half_is_sent_back_with_what_is_missing_and_carries_no_sign(
@@ -191,16 +209,21 @@ async def test_a_sentence_repeated_with_its_citation_adds_nothing_to_support(
 ) -> None:
     wrong = {"text": CHEESE, "sources": [1]}
     right = {"text": "The command resume reads this checkpoint and goes on from there.", "sources": [1]}
-    for findings in ([wrong, right], [wrong, right, right, right]):
+    for findings in ([wrong, right], [wrong, right, right, right], [wrong, right, {"text": CHEESE, "sources": []}]):
         vendors.heal()
         vendors.malform(with_findings(*findings), prompt="writer/write")
         await contest.run(THEME, max_rounds=1)
 
-    plain, with_filler = (metrics_of(event)["citation_support"].score or 0.0 for event in rounds_of(contest))
+    scores = (metrics_of(event)["citation_support"].score or 0.0 for event in rounds_of(contest))
+    plain, with_filler, without_its_citation = scores
     assert with_filler <= plain
+    assert without_its_citation == plain
 
 
-async def test_a_sentence_counts_with_its_weakest_citation(contest: Contest, vendors: Vendors) -> None:
+@pytest.mark.parametrize("parts", [("summary", "findings"), ("findings", "summary")])
+async def test_a_sentence_counts_with_its_weakest_citation(
+    contest: Contest, vendors: Vendors, parts: tuple[str, str]
+) -> None:
     vendors.fail(prompt="citation/check", status=401)
     await contest.run(THEME, max_rounds=1, learn=False)
     (prompt,) = [call.user for call in vendors.calls if call.prompt == "writer/write"]
@@ -210,7 +233,8 @@ async def test_a_sentence_counts_with_its_weakest_citation(contest: Contest, ven
     text = "The command resume reads this checkpoint and goes on from there."
     right, wrong = ([{"text": text, "sources": [numbers[title]]}] for title in ("How resume works", "What a team is"))
     vendors.malform(
-        lambda reply: json.dumps(json.loads(reply) | {"summary": right, "findings": wrong}), prompt="writer/write"
+        lambda reply: json.dumps(json.loads(reply) | dict(zip(parts, (right, wrong), strict=True))),
+        prompt="writer/write",
     )
 
     await contest.run(THEME, max_rounds=1, learn=False)

@@ -242,10 +242,21 @@ def test_what_is_denied_in_any_spelling_is_marked(negation: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "claim", ["The WHO rated the GPU.", "They rated the GPUs.", "They rated a DOE’s GPU.", "They rated This and That."]
+    "claim",
+    [
+        "The WHO rated the GPU.",
+        "They rated the GPUs.",
+        "The BIS rated it.",
+        "They rated Kolby’s GPU.",
+        "They rated This and That.",
+    ],
 )
 def test_a_name_in_another_form_is_no_missing_name(claim: str) -> None:
-    passage = PassageText("n", "Rating", "The World Health Organization and the Department of Energy rated the GPU.")
+    passage = PassageText(
+        "n",
+        "Rating",
+        "The World Health Organization and the Bank for International Settlements rated the GPU of Kolby.",
+    )
 
     assert "name" not in rules(check(claim, passage))
 

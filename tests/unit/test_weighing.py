@@ -14,6 +14,8 @@ from contend.models.round import Judgment
 from contend.team.judging import evidence_in
 from contend.team.metrics import evaluation_of, medians
 
+SAMPLES = ((0.4, "Fair."), (0.2, "Weak."), (0.4, "Dull."))
+
 
 def metric(name: str, score: float | None, *, weight: float = 0.5, reason: str = "Fair.") -> MetricScore:
     return MetricScore(name=name, score=score, weight=weight, reason=reason)
@@ -109,6 +111,36 @@ def test_what_judges_and_the_check_say_of_one_place_stands_in_one_line() -> None
     feedback = evaluation_of(scores, places={"It hums at night.": "2.1.3"}).feedback
 
     assert feedback == "- 2.1.3: Say why it hums. What it cites says only a part of this (the night)."
+
+
+def test_what_two_judges_say_of_one_place_in_the_same_words_is_said_once() -> None:
+    fixes = {"fixes": [Fix(where="2.1.3", what="Say why it hums.")]}
+    scores = [metric(name, 0.4).model_copy(update=fixes) for name in ("insight", "clarity")]
+
+    assert evaluation_of(scores).feedback == "- 2.1.3: Say why it hums."
+
+
+def test_coverage_that_names_no_fix_waits_behind_what_scored_lower() -> None:
+    lines = evaluation_of([metric("coverage", 0.9), metric("own", 0.1)]).feedback.splitlines()
+
+    assert lines == ["- own 10.0/100: Fair.", "- coverage 90.0/100: Fair."]
+
+
+def test_a_metric_that_does_not_apply_is_not_said_to_be_missing() -> None:
+    absent = metric("point_coverage", None, weight=0.0).model_copy(update={"applies": False})
+
+    assert evaluation_of([metric("own", 1.0), absent]).feedback == ""
+
+
+def test_samples_in_whatever_order_make_the_same_metrics() -> None:
+    samples = [metric("b", 0.5), *(metric("a", score, reason=reason) for score, reason in SAMPLES)]
+
+    both = medians(samples, "en")
+
+    assert both == medians(samples[::-1], "en")
+    assert [(each.name, each.reason) for each in both] == [
+        ("a", "Dull. (median of 20.0/100, 40.0/100, 40.0/100)"), ("b", "Fair."),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

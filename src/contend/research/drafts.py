@@ -186,7 +186,7 @@ def _sentence(statement: StatementReply, ids: Sequence[str]) -> CitedSentence:
 
 
 def _grounds(statement: StatementReply | RowReply, ids: Sequence[str]) -> dict[str, Any]:
-    basis = clean(statement.basis, single_line=True).strip()
+    basis = clean(statement.basis, single_line=True)
     return {"passages": ids_of_passages(statement, ids), "kind": statement.kind, "basis": basis}
 
 

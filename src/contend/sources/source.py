@@ -70,7 +70,7 @@ class AskedSource(ABC):
 
     def _terms(self, query: str) -> str:
         """What is asked for; "" where that is nothing."""
-        return clean(query, single_line=True).strip()
+        return clean(query, single_line=True)
 
     @abstractmethod
     async def _ask(self, terms: str, limit: int) -> list[FoundPassage]: ...

@@ -78,7 +78,7 @@ async def make_criteria(services: Services, run: RunContext, *, theme: str) -> C
         return Criteria([], failure=str(error))
     await run.keep_calls([answer.usage])
     every = sum(each.weight for each in answer.value.criteria)
-    texts = [(clean(each.text, single_line=True).strip(), each.weight / every) for each in answer.value.criteria]
+    texts = [(clean(each.text, single_line=True), each.weight / every) for each in answer.value.criteria]
     return Criteria([Criterion(text=text, weight=weight) for text, weight in texts if text])
 
 

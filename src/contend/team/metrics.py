@@ -259,7 +259,7 @@ def _fixes(metrics: Sequence[MetricScore], places: Mapping[str, str], language: 
     by_place: dict[str, list[str]] = {}
     for metric in lowest:
         for fix in metric.fixes:
-            by_place.setdefault(fix.where.strip(), []).append(fix.what)
+            by_place.setdefault(fix.where, []).append(fix.what)
         if not metric.fixes and metric.name != "citation_support" and metric.score != 1:
             by_place[f"{metric.name} {shown_score(metric.score, language)}"] = [metric.reason]
     marks, words = _marks(metrics, language), WORDS[language].feedback
@@ -302,7 +302,7 @@ def _overall(metrics: Sequence[MetricScore], language: Language) -> tuple[float 
     of_judges = by_judges(metrics)
     # Metrics by code alone are no score: a round would gain by its judges' failure.
     no_judge = bool(of_judges) and all(metric.score is None for metric in of_judges)
-    usable = [] if no_judge else [metric for metric in metrics if metric.score is not None and metric.weight > 0]
+    usable = [] if no_judge else [metric for metric in metrics if metric.score is not None]
     missing = [metric.name for metric in metrics if metric.score is None and metric.applies]
     words = WORDS[language].feedback
     line = words.judges_unscored if no_judge else words.metrics_unscored
