@@ -1,7 +1,10 @@
 from typing import Any, cast
 
+import pytest
+
+from contend.contest.editing import BEST, EDITOR, is_worse
 from contend.contest.publishing import editor_lines
-from contend.contest.state import ContestState, ContestView
+from contend.contest.state import Comparison, ContestState, ContestView
 from contend.team.state import MetricTask
 from contend.team.support import metric_names
 
@@ -53,3 +56,22 @@ def test_a_metric_task_of_before_metrics_were_sent_by_name_is_read() -> None:
     metrics = ["clarity", {"name": "insight", "kind": "model", "weight": 0.2}]
 
     assert metric_names(cast("MetricTask", {"metrics": metrics})) == ["clarity", "insight"]
+
+
+@pytest.mark.parametrize(
+    ("score", "best", "better", "worse"),
+    [
+        (0.5, 0.9, [EDITOR, EDITOR], False), (0.9, 0.5, [BEST, BEST], True), (0.9, 0.5, [BEST], False),
+        (0.9, 0.5, [BEST, EDITOR], False), (0.5, 0.9, ["", ""], True), (0.9, 0.9, [], False),
+        (None, 0.1, [], True), (None, None, [], True), (0.1, None, [], False),
+    ],
+)  # fmt: skip
+def test_a_merged_report_is_worse_where_both_orders_say_so_or_else_by_its_score(
+    score: float | None, best: float | None, better: list[str], *, worse: bool
+) -> None:
+    choices = {EDITOR: "first", BEST: "second", "": "tie"}
+    comparisons = [
+        Comparison.model_validate({"first": EDITOR, "second": BEST, "choice": choices[each]}) for each in better
+    ]
+
+    assert is_worse(score, best, comparisons) is worse
