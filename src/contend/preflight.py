@@ -24,7 +24,7 @@ from contend.registry import team_kind
 from contend.services import Services
 from contend.settings import RunSetup
 from contend.stores.checkpoints import check_checkpointer
-from contend.text import WORDS, clean, estimate_tokens, shorten
+from contend.text import WORDS, clean, estimate_tokens, reason_text, shorten
 
 QUOTES = TeamConfig(team_id="quotes", name="Quotes", kind="quotes", sources=["local"])
 """The team of a run without a language model, where the workspace has none of its kind."""
@@ -193,10 +193,12 @@ async def check_run(
         request=request,
         options=options,
         teams=teams,
-        sources_off=off,
+        sources_off={name: reason_text(reason, options.language) for name, reason in off.items()},
         warnings=[*([warning] if warning and not options.recorded else []), *graph_warnings, *store_warnings],
         fingerprint=config_fingerprint(services, options),
-        left_out=await services.sources.left_out(options.documents, read=False) if "local" in on else [],
+        left_out=await services.sources.left_out(options.documents, read=False, language=options.language)
+        if "local" in on
+        else [],
         unsure=unsure,
     )
 

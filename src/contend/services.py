@@ -80,6 +80,7 @@ class Services:
             own_documents=self.config.options.documents or [],
             served=served,
             tell=self.tell,
+            language_of=self._language_of,
         )
 
     def once(self, build: Callable[["Services"], _T]) -> _T:
@@ -106,6 +107,11 @@ class Services:
         )
         self.runs[execution_id] = run
         return run
+
+    def _language_of(self, execution_id: str) -> Language:
+        """The language of an execution that runs in this process."""
+        run = self.runs.get(execution_id)
+        return run.options.language if run else "en"
 
     async def run(self, state: Mapping[str, Any]) -> RunContext:
         """The execution that a node works for, by its state.

@@ -82,7 +82,11 @@ class ClosingNodes:
         lines = await lines_of(self.services, submission)
         usage = await self.services.record.usage(state["execution_id"])
         doubtful = await self._doubtful(view, submission, lines)
-        left_out = await sources.left_out(options.documents, read=True) if "local" in options.sources else []
+        left_out = (
+            await sources.left_out(options.documents, read=True, language=options.language)
+            if "local" in options.sources
+            else []
+        )
         folder = self.services.folder / "results" / (thread_of(runtime) or state["execution_id"])
         texts = await publish(
             with_signs(submission.report, doubtful),

@@ -10,7 +10,7 @@ from contend.models.record import Language, Record, Score
 from contend.models.round import LeaderboardEntry
 from contend.models.task import RunUsage
 from contend.report.plain import plain_title, table_row
-from contend.text import WORDS, count_text, inert, shown_score
+from contend.text import WORDS, count_text, inert, reason_text, shown_score
 
 
 class ReportHead(Record):
@@ -109,10 +109,10 @@ def _facts(head: ReportHead, language: Language) -> Iterator[str]:
     else:
         yield fact(words.usage, _usage(head.usage, language))
     lists = (
-        (words.sources_off, _with_reasons(head.sources_off)),
+        (words.sources_off, _with_reasons(head.sources_off, language)),
         (words.left_out, map(inert, head.left_out)),
-        (words.unread, _with_reasons(head.unread)),
-        (words.missing, _with_reasons(head.missing)),
+        (words.unread, _with_reasons(head.unread, language)),
+        (words.missing, _with_reasons(head.missing, language)),
         (words.speaking, head.speaking),
         (words.withheld, head.withheld),
         (words.note, head.notes),
@@ -121,8 +121,8 @@ def _facts(head: ReportHead, language: Language) -> Iterator[str]:
     yield from (fact(name, line) for name, lines in lists for line in lines)
 
 
-def _with_reasons(reasons: dict[str, str]) -> list[str]:
-    return [f"{name} ({reason})" for name, reason in reasons.items()]
+def _with_reasons(reasons: dict[str, str], language: Language) -> list[str]:
+    return [f"{name} ({reason_text(reason, language)})" for name, reason in reasons.items()]
 
 
 def _table(leaderboard: list[LeaderboardEntry], language: Language) -> Iterator[str]:

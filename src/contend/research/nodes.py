@@ -32,7 +32,7 @@ from contend.research.planted import screen
 from contend.research.state import AT_BEGIN, EMPTY_LIST, PageTask, ResearchState, ResearchUpdate, SearchTask
 from contend.research.writing import submission_of
 from contend.services import Services
-from contend.text import WORDS, compact_tables, estimate_tokens
+from contend.text import WORDS, compact_tables, estimate_tokens, reason_text
 
 EDITABLE = ("investigation_points", "search_queries", "plan_text")
 """What a person may edit of a plan."""
@@ -88,9 +88,9 @@ class ResearchNodes:
     async def turn_off(self, task: SearchTask, error: NodeError) -> Command[Literal["collect"]]:
         """A source that fails is off for the rest of the run; the other sources go on."""
         why = known_cause(error, SourceError)
-        await turn_off(self.services, task, why)
+        reason = await turn_off(self.services, task, why)
         # A failed node's edges are not followed: without this, searches that all fail would end the graph silently.
-        return Command(update={"failed": [{"source": task["source"], "reason": str(why)}]}, goto="collect")
+        return Command(update={"failed": [{"source": task["source"], "reason": reason}]}, goto="collect")
 
     async def collect(self, state: ResearchState) -> ResearchUpdate:
         """What was found joins the pool; then which of it the team works with, or what a model has to choose among.
@@ -317,11 +317,17 @@ def open_queries(state: ResearchState, pool: evidence.EvidencePool) -> list[str]
     return [query for query in queries if query not in pool["searches"]]
 
 
-async def turn_off(services: Services, task: SearchTask, error: SourceError) -> None:
-    """The source of a search that failed is off for the rest of the run; who follows it is told the first time."""
+async def turn_off(services: Services, task: SearchTask, error: SourceError) -> str:
+    """The source of a search that failed is off for the rest of the run; who follows it is told the first time.
+
+    Gives the reason in the run's language.
+    """
     execution_id, team_id, source = task["execution_id"], task["team_id"], task["source"]
-    if (await services.run(task)).turn_off(source, str(error)):
-        services.tell(SourceOff(execution_id=execution_id, team_id=team_id, source=source, reason=str(error)))
+    run = await services.run(task)
+    reason = reason_text(str(error), run.options.language)
+    if run.turn_off(source, reason):
+        services.tell(SourceOff(execution_id=execution_id, team_id=team_id, source=source, reason=reason))
+    return reason
 
 
 def search_event(task: SearchTask, hits: Sequence[FoundPassage]) -> SearchDone:

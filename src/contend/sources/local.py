@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from contend.errors import InputError
+from contend.models.record import Language
 from contend.models.research import FoundPassage, SearchResult
 from contend.retrieval import Embedder, default_embedder
 from contend.sources.local_index import (
@@ -24,7 +25,7 @@ from contend.sources.local_index import (
     index_file,
 )
 from contend.sources.readers import KINDS
-from contend.text import clean, shorten
+from contend.text import WORDS, Words, clean, reason_text, shorten
 
 MOST_FILES = 10_000
 MOST_BYTES = 50_000_000
@@ -130,9 +131,9 @@ class LocalDocuments:
 
         return await self._with_fresh_index(fitting)
 
-    def left_out_lines(self) -> list[str]:
+    def left_out_lines(self, language: Language = "en") -> list[str]:
         """`left_out` for a reader, a line for each reason."""
-        return reason_lines(self.left_out, self._folders)
+        return reason_lines(self.left_out, self._folders, language)
 
     async def _with_fresh_index(self, work: Callable[[LocalIndex], T], progress: Progress | None = None) -> T:
         def refresh_and_work() -> T:
@@ -254,14 +255,18 @@ def list_files(paths: Sequence[Path], *, most: int = MOST_FILES) -> tuple[list[L
     return list(files.values()), left_out
 
 
-def reason_lines(left_out: Sequence[LeftOut], folders: Sequence[Path]) -> list[str]:
+def reason_lines(left_out: Sequence[LeftOut], folders: Sequence[Path], language: Language = "en") -> list[str]:
     """A line for each reason, with names as they stand within `folders`: `a.pdf, b.pdf and 3 more (broken)`."""
     names: dict[str, list[str]] = {}
     for each in left_out:
         names.setdefault(each.reason, []).append(_name(each.path, folders))
-    lines = [f"{_some(file_names)} ({reason})" for reason, file_names in names.items()]
+    words = WORDS[language]
+    lines = [
+        words.file_reason.format(files=_some(file_names, words), why=reason_text(reason, language))
+        for reason, file_names in names.items()
+    ]
     more = len(lines) - _MOST_LINES
-    return lines if more <= 0 else [*lines[:_MOST_LINES], f"files left out for further reasons: {more:,}"]
+    return lines if more <= 0 else [*lines[:_MOST_LINES], words.further_reasons.format(count=more)]
 
 
 def _name(path: Path, folders: Sequence[Path]) -> str:
@@ -270,9 +275,9 @@ def _name(path: Path, folders: Sequence[Path]) -> str:
     return clean(name, single_line=True)
 
 
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMES
-    return ", ".join(names[:_MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+def _some(names: Sequence[str], words: Words) -> str:
+    more, first = len(names) - _MOST_NAMES, ", ".join(names[:_MOST_NAMES])
+    return words.files_and_more.format(names=first, count=more) if more > 0 else first
 
 
 def _candidates(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:

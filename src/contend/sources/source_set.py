@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from contend.errors import InputError, SourceError
 from contend.models.events import DocumentsLeftOut, DocumentsRead, Event
+from contend.models.record import Language
 from contend.models.research import FoundPassage
 from contend.registry import Function, Registry
 from contend.retrieval import HybridIndex
@@ -152,8 +153,8 @@ KINDS: Registry[Callable[[Settings, Sequence[Path]], Source]] = Registry(
 class SourceSet:
     """The sources of config/sources.toml by name. `own_documents` are those of the workspace's options.
 
-    `tell` sends a run's followers an event. `served`: runs are asked for by clients that may not read whatever this
-    process may.
+    `tell` sends a run's followers an event, in the language that `language_of` knows by the execution's id. `served`:
+    runs are asked for by clients that may not read whatever this process may.
     """
 
     def __init__(
@@ -165,6 +166,7 @@ class SourceSet:
         own_documents: Sequence[str],
         served: bool,
         tell: Callable[[Event], None],
+        language_of: Callable[[str], Language],
     ) -> None:
         """Blocking: `load` gives the functions that `module:function` names.
 
@@ -176,6 +178,7 @@ class SourceSet:
         self._own_documents = own_documents
         self._served = served
         self._tell = tell
+        self._language_of = language_of
         self._told_left_out: deque[str] = deque(maxlen=_RUNS_AT_ONCE)
         self._sources: dict[tuple[str, tuple[str, ...]], Source] = {}
 
@@ -233,7 +236,8 @@ class SourceSet:
             )
             if source.left_out and execution_id not in self._told_left_out:
                 self._told_left_out.append(execution_id)
-                self._tell(DocumentsLeftOut(execution_id=execution_id, files=source.left_out_lines()))
+                files = source.left_out_lines(self._language_of(execution_id))
+                self._tell(DocumentsLeftOut(execution_id=execution_id, files=files))
         return source
 
     async def _own(self, documents: Sequence[str], execution_id: str) -> LocalDocuments:
@@ -268,7 +272,7 @@ class SourceSet:
         settings = self._settings
         return FullTexts(ArxivSource(settings.arxiv_base_url), allowed_networks=settings.fetch_allow)
 
-    async def left_out(self, documents: Sequence[str], *, read: bool) -> list[str]:
+    async def left_out(self, documents: Sequence[str], *, read: bool, language: Language = "en") -> list[str]:
         """The documents that are not searched, a line for each reason. Without `read`, as far as a listing tells."""
         try:
             source = cast("LocalDocuments", await asyncio.to_thread(self.get, "local", documents))
@@ -276,7 +280,7 @@ class SourceSet:
             return [str(error)]
         if read:
             await source.read_all()
-        return source.left_out_lines()
+        return source.left_out_lines(language)
 
 
 def _factory(name: str, entry: SourceConfig, settings: Settings, load: Callable[[str], Function]) -> SourceFactory:

@@ -1,9 +1,14 @@
 """Text in English and Japanese: cleaned, counted, cut, split, compared, and the words that people read.
 
-Pure, no heavy imports. `en.py` and `ja.py` hold the languages as data.
+Pure, no heavy imports. `en.py` and `ja.py` hold the languages as data, `reasons_ja.toml` why
+something is not read.
 """
 
+import re
+import tomllib
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
@@ -50,8 +55,8 @@ from contend.text.sentences import (
 __all__ = [
     "ADDRESS", "OPENS_BLOCK", "SENTENCE_STOPS", "WORDS", "Headings", "NoteWords", "Words", "address_key", "addresses",
     "bare_text", "canonical_url", "clean", "compact_tables", "count_text", "detect_language", "estimate_tokens",
-    "file_name", "fold", "host_of", "inert", "is_pair", "normalize", "one_line", "shared_content", "shorten",
-    "shown_address", "shown_score", "split_blocks", "split_code", "split_sentences", "table_row", "terms",
+    "file_name", "fold", "host_of", "inert", "is_pair", "normalize", "one_line", "reason_text", "shared_content",
+    "shorten", "shown_address", "shown_score", "split_blocks", "split_code", "split_sentences", "table_row", "terms",
     "without_anchor", "without_code", "without_escapes", "without_item_mark", "without_marks", "without_sentences",
     "without_tail",
 ]  # fmt: skip
@@ -64,6 +69,25 @@ def count_text(number: int, thing: str, language: Literal["en", "ja"] = "en", **
     """The number with what is counted, one of `Words.counts`: `1 source`, `7 sources`."""
     one, several = WORDS[language].counts[thing]
     return (one if number == 1 else several).format(count=f"{number:,}", **values)
+
+
+@cache
+def _reasons() -> dict[re.Pattern[str], str]:
+    """What is said in Japanese, by the pattern of what is said in English; the more exact ones lead."""
+    said = tomllib.loads(Path(__file__).with_name("reasons_ja.toml").read_text("utf-8"))
+    templates = sorted(said, key=lambda each: -len(re.sub(r"{\w+}", "", each)))
+    return {re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(each))): said[each] for each in templates}
+
+
+def reason_text(reason: str, language: Literal["en", "ja"]) -> str:
+    """Why a file, a page or a source is not read, which sources say in English; what they quote stays as it is."""
+    if language == "en":
+        return reason
+    for pattern, template in _reasons().items():
+        if match := pattern.fullmatch(reason):
+            return template.format(**match.groupdict())
+    parts = reason.split("; ")
+    return "; ".join(reason_text(part, language) for part in parts) if len(parts) > 1 else reason
 
 
 def shown_score(score: float | None, language: Literal["en", "ja"] = "en") -> str:
