@@ -44,8 +44,8 @@ export function refill(node, ...children) {
  * The button that shows all of a text of which the first lines stand there (`.folded` in the style sheet), and folds it
  * again. It is there only where lines are hidden. Screen readers read the whole text in any case.
  */
-export function foldButton(text, key, { more, less }) {
-  const button = el("button.plain.small", { type: "button", "data-key": key, hidden: true, "aria-expanded": "false", onclick: turn }, more);
+export function foldButton(text, { more, less }) {
+  const button = el("button.plain.small", { type: "button", hidden: true, "aria-expanded": "false", onclick: turn }, more);
   function turn() {
     const isFolded = text.classList.toggle("folded");
     button.setAttribute("aria-expanded", String(!isFolded));

@@ -27,11 +27,14 @@ class RunView {
     this.details = null;
     this.head = el("header.stack");
     this.title = el("h1");
-    this.wholeTitle = foldButton(this.title, "whole-title", { more: t("show_all"), less: t("show_less") });
+    this.facts = el("div.stack");
     this.questionArea = el("div.stack");
     this.tabs = el("div.tabs", { role: "navigation" });
     this.body = el("div");
     this.report = el("div");
+    const whole = foldButton(this.title, { more: t("show_all"), less: t("show_less") });
+    // The question stays where it is while the facts below it change: a button that is replaced loses a press of Enter.
+    refill(this.head, el("div", {}, this.title, whole), this.facts);
     refill(main, this.head, this.questionArea, this.tabs, this.body);
   }
 
@@ -121,9 +124,8 @@ class RunView {
       this.title.textContent = theme;
       this.title.className = theme.length > 120 ? "long folded" : "";
     }
-    refill(this.head,
-      el("div", {}, this.title, this.wholeTitle),
-      el("div.row", {}, details && statusPill(this.status()), el("span.small.quiet.number", {}, this.facts().join(" · ")),
+    refill(this.facts,
+      el("div.row", {}, details && statusPill(this.status()), el("span.small.quiet.number", {}, this.figures().join(" · ")),
         el("span.row.actions", {}, this.actions())),
       this.connection && el("p.notice.warn", {}, this.connection),
       details && el("p.small.quiet", {}, noteOf(details)),
@@ -131,19 +133,19 @@ class RunView {
       run.warnings.map((text) => el("p.notice.warn", {}, text)));
   }
 
-  facts() {
+  figures() {
     const { run } = this;
-    const facts = [];
+    const figures = [];
     if (run.startedAt) {
       const end = this.isLive() ? Date.now() : Date.parse(run.lastAt);
-      facts.push(t("elapsed", { time: duration((end - Date.parse(run.startedAt) - run.idleMilliseconds) / 1000) }));
+      figures.push(t("elapsed", { time: duration((end - Date.parse(run.startedAt) - run.idleMilliseconds) / 1000) }));
     }
     const spent = run.done?.usage ?? run.spent ?? this.details?.usage;
     if (spent?.requests) {
-      facts.push(t("calls_used", { n: number(spent.requests) }), t("tokens_used", { n: number(spent.input_tokens + spent.output_tokens) }));
-      if (spent.cost_usd !== null) facts.push(t("cost", { n: spent.cost_usd.toFixed(2) }));
+      figures.push(t("calls_used", { n: number(spent.requests) }), t("tokens_used", { n: number(spent.input_tokens + spent.output_tokens) }));
+      if (spent.cost_usd !== null) figures.push(t("cost", { n: spent.cost_usd.toFixed(2) }));
     }
-    return facts;
+    return figures;
   }
 
   actions() {
