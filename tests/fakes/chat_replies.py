@@ -160,6 +160,7 @@ def _report(request: ChatRequest) -> dict[str, Any]:
         "sources_by_name": False,
         "own_headings": False,
         "opening_heading": "",
+        "reader_limit": None,
         "summary": [body[0]],
         "findings": body[:4],
         "sections": [

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,10 +39,10 @@ def preferring(vendors: Vendors, *, merged: bool) -> None:
 
 
 TEXT = "Merged: a run keeps a checkpoint after every step."
-TITLE = {"title": "Merged: after a crash"}
+TITLE: dict[str, Any] = {"title": "Merged: after a crash"}
 
 
-def merging(vendors: Vendors, text: str = TEXT, title: dict[str, str] = TITLE) -> None:
+def merging(vendors: Vendors, text: str = TEXT, title: dict[str, Any] = TITLE) -> None:
     sentence = {"text": text, "sources": [1], "kind": "stated", "basis": ""}
     section = {"heading": "Merged", "blocks": [{"type": "paragraph", "sentences": [sentence] * 2}]}
     taken = [{"report": "A", "what": "the checkpoints"}, {"report": "B", "what": "the teams"}]
@@ -69,6 +70,20 @@ async def test_a_merged_report_that_judges_prefer_is_published_says_what_it_took
     (merged,) = [event for event in contest.events if isinstance(event, ReportMerged)]
     assert merged.published
     assert vendors.prompts().count("pairwise/compare") == 2
+
+
+async def test_a_merged_report_longer_than_its_reader_allows_goes_back_to_the_editor_once(
+    contest: Contest, vendors: Vendors
+) -> None:
+    merging(vendors, title=TITLE | {"reader_limit": 30})
+    preferring(vendors, merged=True)
+
+    outcome = await ran(contest)
+
+    assert outcome.report is not None
+    assert outcome.report.theme == "Merged: after a crash"
+    _, again = [call for call in vendors.calls if call.prompt == "research/merge"]
+    assert "its reader allows 30: leave out" in again.body["messages"][-1]["content"]
 
 
 def all_are_near(contest: Contest) -> None:

@@ -336,6 +336,21 @@ async def test_what_the_check_finds_of_a_citation_goes_back_to_the_reviewer_and_
         assert "1969" in prompt_text.split("What a check by code and judges found")[1].split("# ")[0]
 
 
+async def test_a_report_longer_than_its_reader_allows_goes_back_once_and_is_kept_where_it_stays_so(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"reader_limit": 5}), prompt="research/write")
+    vendors.reply(fixes("Mend it."), prompt="research/review", times=1)
+
+    values = await research(services, contest, max_iterations=2)
+
+    assert values["draft_report"]
+    for prompt in ("research/write", "research/revise"):
+        first, again = [call for call in vendors.calls if call.prompt == prompt]
+        assert again.body["messages"][:2] == first.body["messages"]
+        assert "its reader allows 5: leave out" in again.body["messages"][-1]["content"]
+
+
 async def test_reviewer_and_writer_are_told_how_long_the_draft_is_and_how_long_it_is_to_be(
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:

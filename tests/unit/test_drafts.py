@@ -25,7 +25,7 @@ from contend.models.research import (
 from contend.report.build import build_report, published_lines
 from contend.report.plain import published_markdown, with_joined_marks
 from contend.report.reading import read_draft
-from contend.research.draft_forms import length_of, shown_draft, with_passages, without
+from contend.research.draft_forms import length_of, over_limit, shown_draft, with_passages, without
 from contend.research.drafts import draft_of, faults_of, faults_of_revision, revise
 from contend.research.planted import PlantedFilter
 from contend.stores.documents import content_id, passage_id
@@ -254,6 +254,34 @@ SECTIONS = st.builds(Section, heading=st.just("") | WORDS_OF_A_LINE, blocks=st.l
 )
 def test_a_draft_has_as_many_words_as_its_markdown_whatever_it_has_and_however_it_is_headed(made: Draft) -> None:
     assert length_of(made)["draft_words"] == len(printed_text(made).split())
+
+
+def test_a_draft_that_is_longer_than_its_reader_allows_goes_back_with_its_length_as_printed() -> None:
+    words = length_of(draft())["draft_words"]
+
+    assert over_limit(draft(reader_limit=None)) == over_limit(draft(reader_limit=words)) == ""
+    fault = over_limit(draft(reader_limit=words - 1))
+    assert fault.startswith(f"the report has {words} words as it is printed (title: ")
+    assert f"its reader allows {words - 1}" in fault
+
+
+def test_a_japanese_draft_is_held_against_its_readers_limit_in_characters() -> None:
+    japanese = {"summary": [statement_reply("橋は風で鳴る。", 1)]}
+    characters = length_of(draft(**japanese))["draft_characters"]
+
+    assert over_limit(draft(**japanese, reader_limit=characters)) == ""
+    assert over_limit(draft(**japanese, reader_limit=characters - 1)).startswith(f"the report has {characters} char")
+
+
+def test_a_revision_is_held_against_the_limit_that_its_first_draft_names() -> None:
+    before = draft(reader_limit=length_of(draft())["draft_words"])
+
+    longer = revise(
+        before, revision(findings=[statement_reply("Dampers quieten most of them, and not all.", 2)]), [], []
+    )
+
+    assert over_limit(before) == ""
+    assert over_limit(longer)
 
 
 def test_what_a_rounds_revisions_declined_stays_with_the_draft_until_it_is_judged() -> None:

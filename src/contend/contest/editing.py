@@ -19,7 +19,7 @@ from contend.models.replies import MergeReply
 from contend.models.research import Passage
 from contend.prompts.research import MergePrompt, ResearchHead, SourceDocument, TeamReport
 from contend.report import build_report
-from contend.research.draft_forms import length_of
+from contend.research.draft_forms import length_of, over_limit
 from contend.research.drafts import draft_of, faults_of
 from contend.research.full import draft_text, length_values
 from contend.research.planted import PlantedFilter, without_planted_text
@@ -71,7 +71,9 @@ class EditingNodes:
             _merge_prompt(run.render(head), outcomes, submissions, passages, length=options.length),
             MergeReply,
             scope=run.scope("writer", step="merge", passages=tuple(passage.id for passage in passages)),
-            faults=lambda reply: faults_of(reply, len(passages), guard),
+            faults=lambda reply: (
+                faults_of(reply, len(passages), guard) or over_limit(draft_of(reply, passages, [], reply.title))
+            ),
         )
         submission = _submission(answer.value, submissions, passages, options, state["theme"], guard=guard)
         teams = {label: outcome.team_id for label, outcome in zip(_LABELS, outcomes, strict=False)}

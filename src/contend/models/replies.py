@@ -218,13 +218,19 @@ Limits = Annotated[Statements, Field(max_length=10)]
 
 
 class PrintedReply(Reply):
-    """What begins with how the report is printed, as `ResearchReport` has it."""
+    """What begins with how the report is printed, as `ResearchReport` has it, and how long it may be."""
 
     sources_by_name: bool
     own_headings: bool
     opening_heading: str = Field(max_length=160)
+    reader_limit: Annotated[int, Field(ge=1)] | None
 
-    unsaid: ClassVar[dict[str, object]] = {"sources_by_name": False, "own_headings": False, "opening_heading": ""}
+    unsaid: ClassVar[dict[str, object]] = {
+        "sources_by_name": False,
+        "own_headings": False,
+        "opening_heading": "",
+        "reader_limit": None,
+    }
     """What recordings of earlier releases mean that leave it out."""
 
     @model_validator(mode="before")

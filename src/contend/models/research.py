@@ -236,7 +236,8 @@ class Draft(Record):
 
     `withheld`: the addresses of sources that speak to AI systems, and whose orders a sentence repeated that was left
     out; "" for one that no source orders. `declined`: the fixes that this round's revisions did not follow, and why.
-    `sources_by_name`, `own_headings`, `opening_heading`: as in `ResearchReport`.
+    `sources_by_name`, `own_headings`, `opening_heading`: as in `ResearchReport`. `reader_limit`: the words, in Japanese
+    the characters, that its reader allows for all of it, as its writer reads the question; None where none is named.
     """
 
     title: str = ""
@@ -250,6 +251,7 @@ class Draft(Record):
     sources_by_name: bool = False
     own_headings: bool = False
     opening_heading: str = ""
+    reader_limit: int | None = None
 
     def placed_sentences(self) -> list[PlacedSentence]:
         """Every sentence, item and row in reading order, with its place."""

@@ -107,6 +107,19 @@ def length_of(draft: Draft) -> DraftLength:
     }
 
 
+def over_limit(draft: Draft) -> str:
+    """What to tell the writer of a draft that is longer than its reader allows; "" of any other."""
+    length, japanese = length_of(draft), detect_language(" ".join(each.text for each in draft.summary)) == "ja"
+    size, unit = (length["draft_characters"], "characters") if japanese else (length["draft_words"], "words")
+    if draft.reader_limit is None or size <= draft.reader_limit:
+        return ""
+    parts = "; ".join(f"{each.name}: {each.characters if japanese else each.words}" for each in length["draft_parts"])
+    return (
+        f"the report has {size} {unit} as it is printed ({parts}), and its reader allows {draft.reader_limit}: "
+        "leave out what the reader needs least"
+    )
+
+
 def _heading_words(heading: str) -> list[str]:
     return ["##", heading] if heading else []
 

@@ -34,7 +34,7 @@ from contend.prompts.research import (
     SummarizePrompt,
 )
 from contend.research.ask import ask, plan_rejection, profile, searched_sources, stance_of, team_of
-from contend.research.draft_forms import length_of, shown_draft
+from contend.research.draft_forms import length_of, over_limit, shown_draft
 from contend.research.drafts import draft_of, faults_of, faults_of_revision, revise, section_of, with_summary
 from contend.research.evidence import Evidence, EvidencePool, numbers_of, pool_of
 from contend.research.planted import guard_of
@@ -96,9 +96,18 @@ async def write(
     values |= length_values(state["options"]["length"])
     if before is None:
         first = ReportPrompt(**values, outline=outline_of(state))
-        mend = partial(faults_of, passage_count=len(passages), guard=guard)
-        answer = await ask(services, state, "writer", first, ReportReply, step=step, passages=passages, faults=mend)
-        return draft_of(answer.value, passages, bullets, _title(state)), answer.usage
+        drafted = partial(draft_of, passages=passages, bullets=bullets, title=_title(state))
+        answer = await ask(
+            services,
+            state,
+            "writer",
+            first,
+            ReportReply,
+            step=step,
+            passages=passages,
+            faults=lambda reply: faults_of(reply, len(passages), guard) or over_limit(drafted(reply)),
+        )
+        return drafted(answer.value), answer.usage
     prompt = RevisePrompt(
         **values,
         **length_of(before),
@@ -107,9 +116,20 @@ async def write(
         fixes=await fixes_for(services, state),
         new_passages=_new_numbers(state),
     )
-    again = partial(faults_of_revision, draft=before, passage_count=len(passages), guard=guard)
-    revision = await ask(services, state, "writer", prompt, RevisionReply, step=step, passages=passages, faults=again)
-    return revise(before, revision.value, passages, bullets), revision.usage
+    revised = partial(revise, before, passages=passages, bullets=bullets)
+    revision = await ask(
+        services,
+        state,
+        "writer",
+        prompt,
+        RevisionReply,
+        step=step,
+        passages=passages,
+        faults=lambda reply: (
+            faults_of_revision(reply, before, len(passages), guard) or over_limit(revised(reply=reply))
+        ),
+    )
+    return revised(reply=revision.value), revision.usage
 
 
 async def write_section(
