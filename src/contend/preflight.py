@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 
 from contend.errors import ContendError, InputError, StoreError
 from contend.langgraph_compat import known_cause
+from contend.learning.curator import read_sections
 from contend.llm.budget import require_price
 from contend.models.evaluation import CODE_METRIC_NAMES
 from contend.models.options import DEPTHS, EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig, run_options
@@ -251,8 +252,19 @@ def config_fingerprint(services: Services, options: ResolvedOptions) -> dict[str
     return {**services.config.fingerprint, "prompts": services.library.fingerprint(options.language)}
 
 
+def check_sections(services: Services) -> None:
+    """Learning reads the playbooks' sections when all else is paid for.
+
+    Raises:
+        InputError: their file is malformed.
+    """
+    read_sections(services.config.files["config/sections.yaml"], dataset="")
+
+
 def _check_files(services: Services, setup: RunSetup) -> None:
     options = setup.options
+    if options.learn:
+        check_sections(services)
     services.sources.get("local", options.documents)
     services.library.check(options.language)
     _check_metrics(services, options.evaluator)

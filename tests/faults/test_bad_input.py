@@ -58,6 +58,21 @@ def test_broken_toml_is_refused_with_file_and_line(terminal: Terminal, documents
     refuses(terminal, result, "judgment.toml", "not valid TOML", "line 2", files=("config/judgment.toml",))
 
 
+def test_malformed_sections_of_a_playbook_are_refused_before_a_call_by_run_dry_run_and_doctor(
+    terminal: Terminal, documents: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_file(terminal.workspace, "config/sections.yaml", "default: [name: sources\n")
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
+
+    for options in ([], ["--dry-run"]):
+        result = terminal("run", "resume?", "--docs", documents, *options)
+        refuses(terminal, result, "sections.yaml: not YAML", "line 2", files=("config/sections.yaml",))
+    assert vendors.calls == []
+    checked = terminal("doctor", "--json")
+    assert checked.code == 2
+    assert "sections.yaml: not YAML" in checked.out
+
+
 def test_an_unknown_key_is_refused_by_its_name(terminal: Terminal, documents: Path) -> None:
     own_file(terminal.workspace, "config/judgment.toml", "[judgment]\npatiance = 2\n")
 

@@ -15,7 +15,7 @@ from contend.errors import ContendError, InputError, StoreError
 from contend.llm.endpoint import NoAnswer
 from contend.llm.listing import listed_models
 from contend.models.options import RunOptions, TeamConfig
-from contend.preflight import judges_warning
+from contend.preflight import check_sections, judges_warning
 from contend.prompts.library import LANGUAGES
 from contend.readiness import NotReady, check_folder, check_models, models_of_run
 from contend.services import Services
@@ -68,6 +68,7 @@ async def _checks(settings: Settings) -> list[Check]:
     workspace = await _check("workspace", _workspace(settings))
     try:
         services = await asyncio.to_thread(Services, settings)
+        await asyncio.to_thread(check_sections, services)
     except InputError as error:
         remedy = tr("see `contend config show` once it is mended")
         return [workspace, ("config", Finding("fault", str(error), remedy))]
