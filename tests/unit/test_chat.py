@@ -302,6 +302,10 @@ async def test_what_stands_around_the_json_is_put_aside(
             "percent: Input should be less than or equal to 100",
         ),
         ('{"reason": "more than asked", "evidence": [], "percent": 5, "score": 9}', "score: Extra inputs"),
+        (
+            '{"reason": "It hums.", "evidence": [], "percent": true}',
+            "percent: Value error, true and false are no numbers",
+        ),
         ("", "the reply is empty"),
         ("Fifty, I think.", "Invalid JSON"),
     ],

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field, model_validator
 
 from contend.models.record import Record, Score, Text
-from contend.models.replies import FixReply, Reply
+from contend.models.replies import FixReply, Reply, WholeNumber
 from contend.models.research import Draft, Passage, ResearchReport, SearchResult
 from contend.models.task import CallUsage
 
@@ -114,7 +114,7 @@ class CriterionReply(Reply):
     """What a report has to do, so that it can be checked, and how much it matters."""
 
     text: str = Field(min_length=5, max_length=400)
-    weight: int = Field(ge=1, le=5)
+    weight: WholeNumber = Field(ge=1, le=5)
 
 
 class CriteriaReply(Reply):
@@ -126,7 +126,7 @@ class CriteriaReply(Reply):
 class CriterionVerdict(Reply):
     """Whether a submission meets a criterion, by its number."""
 
-    number: int = Field(ge=1, le=MOST_CRITERIA)
+    number: WholeNumber = Field(ge=1, le=MOST_CRITERIA)
     evidence: str = Field(max_length=400)
     verdict: CriterionLevel
     fix: FixReply | None
@@ -139,7 +139,7 @@ class MetricVerdict(Reply):
     reason: str = Field(min_length=2, max_length=600)
     evidence: list[Annotated[str, Field(max_length=300)]] = Field(max_length=3)
     fixes: list[FixReply] = Field(max_length=6)
-    percent: int = Field(ge=0, le=100)
+    percent: WholeNumber = Field(ge=0, le=100)
 
 
 MOST_CITATIONS = 100
@@ -158,7 +158,7 @@ class CitationWord(NamedTuple):
 class CitationVerdict(Reply):
     """Whether its passages say a sentence, by its number."""
 
-    number: int = Field(ge=1, le=MOST_CITATIONS)
+    number: WholeNumber = Field(ge=1, le=MOST_CITATIONS)
     reason: str = Field(min_length=2, max_length=200)
     verdict: Verdict
 
@@ -185,7 +185,7 @@ class MetricReply(Reply):
 
     reason: str = Field(min_length=2, max_length=600)
     evidence: list[Annotated[str, Field(max_length=200)]] = Field(max_length=3)
-    percent: int = Field(ge=0, le=100)
+    percent: WholeNumber = Field(ge=0, le=100)
 
     def score(self) -> float:
         return self.percent / 100
@@ -216,4 +216,4 @@ class JudgmentReply(Reply):
 
     reasoning: str = Field(min_length=2, max_length=600)
     should_continue: bool
-    confidence_percent: int = Field(ge=0, le=100)
+    confidence_percent: WholeNumber = Field(ge=0, le=100)

@@ -9,7 +9,7 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import SkipJsonSchema
 
 from contend.models.record import Identifier, Record, ReloadedRecord, Text, UtcDatetime, utc_now
-from contend.models.replies import Reply
+from contend.models.replies import Reply, WholeNumber
 from contend.text import shorten
 
 
@@ -147,7 +147,7 @@ MOST_LESSON_PAIRS = 24
 class LessonPairReply(TolerantReply):
     """How two lessons stand to one another, polarity first."""
 
-    number: int = Field(ge=1, le=MOST_LESSON_PAIRS)
+    number: WholeNumber = Field(ge=1, le=MOST_LESSON_PAIRS)
     polarity: Literal["same", "opposite", "neither"]
     difference: str = Field(max_length=200, description="the number, object or condition that differs; empty if none")
     first_says_second: bool

@@ -21,6 +21,16 @@ _LONGEST_BASIS = 800
 _BY_TYPE = Field(discriminator="type")
 
 
+def _no_truth_value(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("true and false are no numbers")  # noqa: TRY004 - a ValueError is what pydantic reports
+    return value
+
+
+WholeNumber = Annotated[int, BeforeValidator(_no_truth_value)]
+"""Not `true`, which would be 1: of a score, 1 of 100."""
+
+
 class Reply(BaseModel):
     """The root of reply shapes: unknown fields are refused."""
 
@@ -43,7 +53,7 @@ class SentenceReply(Reply):
     """One sentence and the numbers of the passages it rests on."""
 
     text: str = Field(min_length=2, max_length=LONGEST_SENTENCE)
-    sources: list[int] = Field(max_length=3)
+    sources: list[WholeNumber] = Field(max_length=3)
 
 
 class DraftReply(Reply):
@@ -53,7 +63,7 @@ class DraftReply(Reply):
     findings: list[SentenceReply] = Field(min_length=1, max_length=8)
     analysis: list[SentenceReply] = Field(min_length=1, max_length=14)
     limits: list[SentenceReply] = Field(max_length=4)
-    bullets: list[int] = Field(max_length=8)
+    bullets: list[WholeNumber] = Field(max_length=8)
 
 
 @lru_cache(maxsize=128)
@@ -76,7 +86,7 @@ def _choice_field(count: int, *, most: int, others_dropped: bool = False) -> Any
     """A list of numbers from 1 to `count`; empty where there is nothing to choose from."""
     validators = [BeforeValidator(lambda numbers: _in_range(numbers, count))] if others_dropped else []
     if not count:
-        return _field(list[int], [MaxLen(0), *validators])
+        return _field(list[WholeNumber], [MaxLen(0), *validators])
     return _field(list[Literal[tuple(range(1, count + 1))]], [MaxLen(most), *validators])  # type: ignore[misc]  # run time
 
 
@@ -100,7 +110,7 @@ class QueryReply(Reply):
     """A search, and the numbers of the points it is for."""
 
     query: Line
-    points: list[int] = Field(max_length=MOST_POINTS)
+    points: list[WholeNumber] = Field(max_length=MOST_POINTS)
 
 
 class ResearchPlanReply(Reply):
@@ -116,15 +126,15 @@ class ResearchPlanReply(Reply):
 class PointChoice(Reply):
     """A point of the plan by its number, and the passages that serve it."""
 
-    point: int = Field(ge=1, le=MOST_POINTS)
-    passages: list[int] = Field(max_length=40)
+    point: WholeNumber = Field(ge=1, le=MOST_POINTS)
+    passages: list[WholeNumber] = Field(max_length=40)
 
 
 class ChoiceReply(Reply):
     """Which passages serve which point, or none of them; `gaps` are searches for what no passage answers."""
 
     points: list[PointChoice] = Field(max_length=MOST_POINTS)
-    others: list[int] = Field(max_length=40)
+    others: list[WholeNumber] = Field(max_length=40)
     gaps: list[Line] = Field(max_length=5)
 
 
@@ -132,7 +142,7 @@ class StatementReply(Reply):
     """A sentence or list item. `basis`: arithmetic of a derived figure, or the search for what stays open."""
 
     text: str = Field(min_length=2, max_length=1_200)
-    sources: list[int] = Field(max_length=_MOST_SOURCES)
+    sources: list[WholeNumber] = Field(max_length=_MOST_SOURCES)
     kind: ClaimKind
     basis: str = Field(max_length=_LONGEST_BASIS)
 
@@ -151,7 +161,7 @@ class CellReply(Reply):
     """A table's cell and the numbers of the passages that it rests on by itself."""
 
     text: str = Field(max_length=400)
-    sources: list[int] = Field(max_length=_MOST_SOURCES)
+    sources: list[WholeNumber] = Field(max_length=_MOST_SOURCES)
 
 
 # In recordings from before cells named sources a cell is its text alone.
@@ -164,7 +174,7 @@ class RowReply(Reply):
     """A table's row; sources, kind and basis are those of the row as a whole."""
 
     cells: list[_Cell] = Field(min_length=1, max_length=8)
-    sources: list[int] = Field(max_length=_MOST_SOURCES)
+    sources: list[WholeNumber] = Field(max_length=_MOST_SOURCES)
     kind: ClaimKind
     basis: str = Field(max_length=_LONGEST_BASIS)
 
@@ -223,7 +233,7 @@ class PrintedReply(Reply):
     sources_by_name: bool
     own_headings: bool
     opening_heading: str = Field(max_length=160)
-    reader_limit: Annotated[int, Field(ge=1)] | None
+    reader_limit: Annotated[WholeNumber, Field(ge=1)] | None
 
     unsaid: ClassVar[dict[str, object]] = {
         "sources_by_name": False,
@@ -246,14 +256,14 @@ class ReportReply(PrintedReply):
     findings: Findings
     sections: list[SectionReply] = Field(min_length=1, max_length=12)
     limits: Limits
-    lessons: list[int] = Field(max_length=8)
+    lessons: list[WholeNumber] = Field(max_length=8)
 
 
 class SectionDraftReply(Reply):
     """One section of a long report."""
 
     section: SectionReply
-    lessons: list[int] = Field(max_length=8)
+    lessons: list[WholeNumber] = Field(max_length=8)
 
 
 class SummaryReply(PrintedReply):
@@ -305,7 +315,7 @@ class RevisedSection(SectionOf[Annotated[RevisedParagraph | RevisedList | Revise
 class SectionChange(Reply):
     """A section in its new form. `number` 0: a new one, at the end; `section` None: it goes."""
 
-    number: int = Field(ge=0, le=20)
+    number: WholeNumber = Field(ge=0, le=20)
     section: RevisedSection | None
 
 
@@ -317,7 +327,7 @@ class RevisionReply(Reply):
     findings: Findings | None
     sections: list[SectionChange] = Field(max_length=14)
     limits: Limits | None
-    lessons: list[int] = Field(max_length=8)
+    lessons: list[WholeNumber] = Field(max_length=8)
 
 
 class FixReply(Reply):
@@ -339,4 +349,4 @@ class InjectionReply(Reply):
     """The numbers of the excerpts that speak to AI systems."""
 
     reason: str = Field(max_length=300)
-    speaking: list[int] = Field(max_length=60)
+    speaking: list[WholeNumber] = Field(max_length=60)
