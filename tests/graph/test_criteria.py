@@ -157,6 +157,18 @@ def test_a_judge_is_told_how_long_a_report_is_and_how_long_it_is_to_be(brief: Fi
     assert int(words[1]) >= len(" ".join(sentences).split()) > 0
 
 
+async def test_criteria_that_say_the_same_go_back_once_and_name_it(contest: Contest, vendors: Vendors) -> None:
+    vendors.reply(
+        criteria("It says what resume does", "It says  what resume does"), prompt="evaluator/criteria", times=1
+    )
+
+    await contest.run(THEME, teams=["alpha"], max_rounds=1, learn=False)
+
+    first, again = calls_of(vendors, "evaluator/criteria")
+    assert again.body["messages"][:2] == first.body["messages"]
+    assert "2 criteria say: It says what resume does: say it once" in again.body["messages"][-1]["content"]
+
+
 async def test_coverage_is_the_weighted_share_of_the_criteria_and_the_unmet_are_the_feedback_whole(
     contest: Contest, vendors: Vendors
 ) -> None:

@@ -3,6 +3,7 @@
 Its judge sees question, instructions and submission, and what to judge them by.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -73,13 +74,20 @@ async def make_criteria(services: Services, run: RunContext, *, theme: str) -> C
         return Criteria([])
     prompt = CriteriaPrompt(user_query=theme, instructions=options.instructions)
     try:
-        answer = await run.model("evaluator").ask(prompt, CriteriaReply, scope=run.scope("evaluator"))
+        scope = run.scope("evaluator")
+        answer = await run.model("evaluator").ask(prompt, CriteriaReply, scope=scope, faults=repeated_criteria)
     except ModelError as error:
         return Criteria([], failure=str(error))
     await run.keep_calls([answer.usage])
     every = sum(each.weight for each in answer.value.criteria)
     texts = [(clean(each.text, single_line=True), each.weight / every) for each in answer.value.criteria]
     return Criteria([Criterion(text=text, weight=weight) for text, weight in texts if text])
+
+
+def repeated_criteria(reply: CriteriaReply) -> str:
+    """What stands there twice, a line each; "" where nothing does. It would count twice."""
+    times = Counter(clean(each.text, single_line=True) for each in reply.criteria)
+    return "\n".join(f"{count} criteria say: {text}: say it once" for text, count in times.items() if count > 1)
 
 
 def judged_by_criteria(services: Services, metric: MetricConfig, options: ResolvedOptions) -> bool:
