@@ -245,6 +245,16 @@ async def test_a_broken_file_is_named_with_the_last_good_version_and_kept(
     assert (await store.load("d")).version == 3
 
 
+async def test_a_file_that_an_editor_began_with_the_mark_of_its_encoding_is_read(store: PlaybookStore) -> None:
+    await store.apply("d", "run-1", _adding("b-1"))
+    path = store.folder / "d.json"
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+
+    assert _ids(await store.load("d")) == {"b-1"}
+    await store.apply("d", "run-2", _adding("b-2"))
+    assert _ids(await store.load("d")) == {"b-1", "b-2"}
+
+
 async def test_a_rollback_that_is_refused_leaves_a_broken_file_where_it_is(store: PlaybookStore) -> None:
     for number in (1, 2):
         await store.apply("d", f"run-{number}", _adding(f"b-{number}"))

@@ -8,6 +8,7 @@ somebody edited stays the truth: before the next change its state enters the his
 import hashlib
 import os
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import reduce
@@ -172,7 +173,8 @@ class PlaybookFiles:
         if raw is None:
             return None
         try:
-            values = from_json(raw)
+            # Some editors begin a file with the mark of its encoding.
+            values = from_json(raw.removeprefix(BOM_UTF8))
             # A file that somebody wrote by hand need not name the dataset.
             own = {"dataset": self.dataset, **values} if isinstance(values, dict) else values
             playbook = Playbook.model_validate(own)
