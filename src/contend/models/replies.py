@@ -233,7 +233,7 @@ class PrintedReply(Reply):
     sources_by_name: bool
     own_headings: bool
     opening_heading: str = Field(max_length=160)
-    reader_limit: Annotated[WholeNumber, Field(ge=1)] | None
+    reader_limit: Annotated[int, Field(ge=1)] | None
 
     unsaid: ClassVar[dict[str, object]] = {
         "sources_by_name": False,
