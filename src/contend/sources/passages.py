@@ -125,13 +125,15 @@ class DocumentSection(NamedTuple):
     heading: str
     text: str
     tokens: int
+    place: int
+    """Which of the document's sections it is, from 1."""
 
 
 class Sections(NamedTuple):
-    """The sections of a document in order, and for each of its passages the place of the section that it stands in."""
+    """The sections of a document in order, and for each of its passages the index of the section that it stands in."""
 
     sections: list[DocumentSection]
-    places: list[int]
+    indexes: list[int]
 
 
 def sections_of(pieces: Sequence[TextPiece]) -> Sections:
@@ -142,8 +144,14 @@ def sections_of(pieces: Sequence[TextPiece]) -> Sections:
         for _, numbers in groupby(range(len(pieces)), key=lambda number: pieces[number].section)
         for part in _ranges(pieces, sizes, list(numbers))
     ]
-    places = [place for place, part in enumerate(parts) for _ in part]
-    return Sections([_section(pieces, part) for part in parts], places)
+    indexes = [index for index, part in enumerate(parts) for _ in part]
+    return Sections([_section(pieces, part, place) for place, part in enumerate(parts, start=1)], indexes)
+
+
+def sections_between(sections: Sequence[DocumentSection], first: int, last: int) -> Sequence[DocumentSection]:
+    """Those from one place to another, counted from 1; at least one where there are any, the nearest."""
+    begin = min(max(first, 1), len(sections))
+    return sections[begin - 1 : max(begin, last)]
 
 
 def _ranges(pieces: Sequence[TextPiece], sizes: Sequence[int], numbers: Sequence[int]) -> Iterator[range]:
@@ -168,10 +176,10 @@ def _may_begin(piece: TextPiece) -> bool:
     return piece.gap == "\n\n" or (piece.gap == "\n" and bool(is_item))
 
 
-def _section(pieces: Sequence[TextPiece], part: range) -> DocumentSection:
+def _section(pieces: Sequence[TextPiece], part: range, place: int) -> DocumentSection:
     first, *others = pieces[part.start : part.stop]
     text = _lead(pieces, part.start) + first.text + "".join(piece.gap + piece.text for piece in others)
-    return DocumentSection(first.heading, text, estimate_tokens(compact_tables(text)))
+    return DocumentSection(first.heading, text, estimate_tokens(compact_tables(text)), place)
 
 
 def _lead(pieces: Sequence[TextPiece], begin: int) -> str:
