@@ -10,7 +10,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from itertools import accumulate, islice, pairwise, zip_longest
@@ -21,16 +21,26 @@ from contend.errors import StoreUnwritable
 from contend.retrieval import Embedder, HybridIndex
 from contend.sources.catalogue import CatalogueEntry, below_title, headings_of
 from contend.sources.literal import ComparableText, LiteralWords
-from contend.sources.passages import DocumentSection, Sections, TextPiece, sections_between, sections_of, split_passages
+from contend.sources.passages import (
+    DocumentSection,
+    Sections,
+    SectionSize,
+    TextPiece,
+    section_sizes,
+    sections_between,
+    sections_of,
+    split_passages,
+)
 from contend.sources.readers import read_document
 from contend.sources.readers.document import Document, Unreadable, without_page
+from contend.sources.titles import titles_among
 from contend.stores import write_file
 from contend.text import detect_language, terms
 
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
 
-FORMAT = "12"
+FORMAT = "13"
 _MOST_INDEXES = 8
 """Indexes over different folders, or over the same one at different times."""
 _LEAST_HITS = 50
@@ -65,13 +75,18 @@ class IndexedFile:
     """What of it was not read."""
     published: str | None = None
     """Its day as YYYY-MM-DD, if known."""
-    tokens: int = 0
-    """About as many as its sections take in a prompt."""
+    sizes: Sequence[SectionSize] = ()
+    """Of its sections."""
+
+    @property
+    def tokens(self) -> int:
+        """About as many as its sections take in a prompt."""
+        return sum(tokens for _, tokens in self.sizes)
 
     @cached_property
     def sections(self) -> Sections:
         """What its passages stand in."""
-        return sections_of(self.pieces)
+        return sections_of(self.pieces, self.sizes or None)
 
     def section_hits(self, first: int, last: int) -> "list[PieceHit]":
         """Its sections from one place to another, from 1 and as far as there are any, each with its first passage."""
@@ -122,7 +137,7 @@ def index_file(file: LocalFile, embedder: Embedder) -> IndexedFile:
         vectors.astype(np.float16).astype(np.float32),
         document.note,
         document.published,
-        sum(section.tokens for section in sections_of(pieces).sections),
+        section_sizes(pieces),
     )
 
 
@@ -166,7 +181,7 @@ class LocalIndex:
     def over(cls, files: Mapping[LocalFile, IndexedFile], embedder: Embedder) -> Self:
         import numpy as np  # noqa: PLC0415 - heavy, and not needed to start the command line
 
-        texts = [text for file in files.values() for text in searchable(file.title, file.pieces)]
+        texts = [text for file in _titled([*files.values()]) for text in searchable(file.title, file.pieces)]
         vectors = [embedder.embed([]), *(file.vectors for file in files.values())]
         return cls(files, embedder, HybridIndex(texts, embedder, vectors=np.concatenate(vectors)))
 
@@ -230,7 +245,8 @@ class LocalIndex:
 
     @cached_property
     def documents(self) -> list[IndexedFile]:
-        return [*self.files.values()]
+        """The files in order, under the titles that they have among each other."""
+        return _titled([*self.files.values()])
 
     @cached_property
     def _by_url(self) -> dict[str, IndexedFile]:
@@ -298,6 +314,18 @@ class LocalIndex:
         return PieceHit(file, file.pieces[place - self._starts[number]], file.sections.sections[section], score)
 
 
+def _titled(files: Sequence[IndexedFile]) -> list[IndexedFile]:
+    titles = titles_among([file.title for file in files], [_first_heading(file) for file in files])
+    return [
+        file if file.title == title else replace(file, title=title) for file, title in zip(files, titles, strict=True)
+    ]
+
+
+def _first_heading(file: IndexedFile) -> str:
+    headings = (without_page(piece.heading) for piece in file.pieces)
+    return next((heading.split(" › ")[0] for heading in headings if heading), "")
+
+
 def _literal_places(file: IndexedFile, literal: LiteralWords) -> tuple[list[int], list[int]]:
     """The places of the sections where a heading that begins there has the words, and where only the text has them."""
     in_headings: list[int] = []
@@ -347,7 +375,7 @@ class IndexCache:
         if self.folder is None:
             return
         rows = [
-            [str(at.path), at.modified_ns, at.size, each.title, each.pieces, each.note, each.published, each.tokens]
+            [str(at.path), at.modified_ns, at.size, each.title, each.pieces, each.note, each.published, each.sizes]
             for at, each in index.files.items()
         ]
         words = np.frombuffer(json.dumps(rows).encode(), dtype=np.uint8)
