@@ -117,6 +117,15 @@ async def test_words_are_found_in_headings_first_and_in_every_document_before_tw
     assert found[0].heading == "max_flow_rate"
 
 
+async def test_words_that_open_a_line_are_found_before_those_within_one(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A\n\nIt takes max_level.\n\n## B\n\nAnd then:\n\n- `max_level`: ten.\n", "utf-8")
+    (tmp_path / "b.md").write_text("# B\n\nSee max_level.\n\n## C\n\n| max_level | 10 |\n", "utf-8")
+
+    found, _ = await LocalDocuments([tmp_path]).find("max_level", limit=9)
+
+    assert [(hit.result.title, hit.place) for hit in found] == [("A", 2), ("B", 2), ("A", 1), ("B", 1)]
+
+
 async def test_fewer_than_all_are_given_where_more_are_found_and_all_are_counted(source: LocalDocuments) -> None:
     found, count = await source.find("max_*_rate", limit=1)
 
@@ -188,7 +197,7 @@ def test_a_heading_that_only_begins_as_the_title_does_is_kept_whole() -> None:
 def entry(number: int, sections: list[tuple[str, int]]) -> CatalogueEntry:
     headings = [CatalogueHeading(path, place, tokens) for place, (path, tokens) in enumerate(sections, start=1)]
     total = sum(tokens for path, tokens in sections if "›" not in path)
-    return CatalogueEntry(number, f"Title {number}", f"file:///a/{number}.md", headings, total, len(sections))
+    return CatalogueEntry(number, f"Title {number}", f"file:///a/page{number}.md", headings, total, len(sections))
 
 
 def test_the_catalogue_shows_headings_as_far_as_there_is_room_those_of_the_longest_texts_first() -> None:
@@ -198,14 +207,28 @@ def test_the_catalogue_shows_headings_as_far_as_there_is_room_those_of_the_longe
     ]
 
     assert catalogue_lines(entries, tokens=1000) == [
-        "1. Title 1 (1.md, 130 tokens)\n1.1 Short\n1.2 Other",
-        "2. Title 2 (2.md, 14,000 tokens)\n2.1 Long\n2.2 Long › Inner\n2.3 Long › Deep\n2.4 Rest",
+        "1. Title 1 (page1.md, 130 tokens)\n1.1 Short\n1.2 Other",
+        "2. Title 2 (page2.md, 14,000 tokens)\n2.1 Long\n2.2 Long › Inner\n2.3 Long › Deep\n2.4 Rest",
     ]
-    assert catalogue_lines(entries, tokens=44) == [
-        "1. Title 1 (1.md, 130 tokens)",
-        "2. Title 2 (2.md, 14,000 tokens)\n2.1 Long\n2.4 Rest",
+    assert catalogue_lines(entries, tokens=48) == [
+        "1. Title 1 (page1.md, 130 tokens)",
+        "2. Title 2 (page2.md, 14,000 tokens)\n2.1 Long\n2.4 Rest",
     ]
-    assert catalogue_lines(entries, tokens=20) == ["1. Title 1 (1.md, 130 tokens)"]
+    assert catalogue_lines(entries, tokens=24) == ["1. Title 1 (page1.md, 130 tokens)"]
+
+
+@pytest.mark.parametrize(
+    ("title", "url", "line"),
+    [
+        ("Pumps and valves", "file:///a/valves-pumps.html", "7. Pumps and valves (90 tokens)"),
+        ("A (a.md)", "file:///a/a.md", "7. A (a.md) (90 tokens)"),
+        ("契約書", "file:///a/%E5%A5%91%E7%B4%84.txt", "7. 契約書 (90 tokens)"),
+        ("Pumps", "file:///a/report-7.html", "7. Pumps (report-7.html, 90 tokens)"),
+        ("p " * 100, f"file:///a/{'x' * 100}.md", f"7. {'p ' * 59}p… ({'x' * 59}…, 90 tokens)"),
+    ],
+)
+def test_the_catalogue_names_a_file_where_its_title_does_not(title: str, url: str, line: str) -> None:
+    assert catalogue_lines([CatalogueEntry(7, title, url, [], 90, 1)], tokens=100) == [line]
 
 
 def test_a_heading_that_begins_with_its_first_inner_one_is_named_by_that_alone() -> None:

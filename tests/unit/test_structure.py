@@ -97,6 +97,12 @@ def test_a_table_of_contents_made_of_terms_is_a_list() -> None:
     assert html_to_markdown(page).text.split("\n\n") == ["- Contents", "- 1. Pumps", "- Old", "- New", "- 2. Valves"]
 
 
+def test_code_and_headings_within_a_term_are_part_of_its_line() -> None:
+    page = "<dl><dt><h3>Why?</h3> It says: <pre>error:\n  none</pre></dt><dd>So.</dd></dl><p>After.</p>"
+
+    assert html_to_markdown(page).text.split("\n\n") == ["- Why? It says: error: none: So.", "After."]
+
+
 def test_a_definition_with_code_and_items_keeps_them_below_its_term() -> None:
     entry = "<dt>level:</dt><dd>One of:<ul><li>low<li>high</ul><pre>level = low</pre></dd>"
     page = f"<dl>{entry}<dt>Why?</dt><dd>So.</dd></dl>"
@@ -113,7 +119,8 @@ def test_a_definition_with_code_and_items_keeps_them_below_its_term() -> None:
 @pytest.mark.parametrize(
     "lines",
     [
-        ["<p><b>Pumps</b></p>", "<p><strong>Valves:</strong></p>"],
+        ["<p><b>max_pumps</b></p>", "<p><strong>Valves:</strong></p>"],
+        ["<a name='p'></a><p>Pumps</p>", "<p><a id='v'>Valves</a></p>"],
         ["<p>Why do the pumps hum?</p>", "<p>How often is a valve closed?</p>"],
         ["<p>4.1.1 Pumps</p>", "<p>4.1.2 Valves</p>"],
         ["<p>第３条（ポンプ）</p>", "<p>第４条（弁）</p>"],
@@ -135,6 +142,25 @@ def test_lines_that_head_short_texts_stay_with_them_in_one_section() -> None:
 
     assert [section.heading for section in sections] == ["Care › Pumps", "Care"]
     assert sections[1].text == "**Valves**\n\nShort.\n\n**Doors**\n\nNone."
+
+
+def test_what_stands_beneath_a_numbered_line_goes_over_the_pages_of_a_file() -> None:
+    text = f"## p. 1\n\n4.1 Pumps\n\n{LONG}\n\n## p. 2\n\n{LONG}\n\n4.2 Valves\n\n{LONG}\n\n## p. 3\n\nEnd."
+
+    pieces = split_passages(text)
+
+    assert list(dict.fromkeys(piece.heading for piece in pieces)) == [
+        "4.1 Pumps › p. 1",
+        "4.1 Pumps › p. 2",
+        "4.2 Valves › p. 2",
+        "4.2 Valves › p. 3",
+    ]
+
+
+def test_a_numbered_clause_begins_a_passage() -> None:
+    clauses = [f"7.{number} {LONG[:300].strip()}" for number in range(1, 6)]
+
+    assert [piece.text for piece in split_passages("\n\n".join(clauses))] == clauses
 
 
 def test_one_bold_line_alone_heads_nothing() -> None:
@@ -166,13 +192,13 @@ def test_a_table_is_read_with_the_names_of_its_columns_and_its_caption_stays_wit
 
 def test_cells_over_several_rows_and_columns_stand_where_they_are_seen() -> None:
     page = (
-        "<table><caption>Table 1. Pumps</caption><tr><th>Line<th>Day<th>Night</tr><tr><td rowspan=2>A<td>1<td>2</tr>"
+        "<table><caption>Table 1. Pumps</caption><tr><th>#<th>Day<th>Night</tr><tr><td rowspan=2>A<td>1<td>2</tr>"
         "<tr><td colspan=2>off</tr><tr><td>B<td><ul><li>x<li>y</ul><td>3</tr></table>"
     )
 
     assert html_to_markdown(page).text.split("\n\n") == [
         "Table 1. Pumps",
-        "| Line | Day | Night |",
+        "| # | Day | Night |",
         "| --- | --- | --- |",
         "| A | 1 | 2 |",
         "| A | off |  |",

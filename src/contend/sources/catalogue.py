@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from itertools import takewhile, zip_longest
+from pathlib import Path
 from typing import NamedTuple
 
 from contend.sources.passages import DocumentSection
 from contend.sources.readers.document import without_page
-from contend.text import estimate_tokens, file_name
+from contend.text import estimate_tokens, file_name, shorten, terms
+
+_LONGEST_NAME = 60
 
 
 class CatalogueHeading(NamedTuple):
@@ -102,7 +105,7 @@ def _text(entry: CatalogueEntry, least_tokens: int | None) -> str:
     """The document with its headings of at least so many tokens; None: without any."""
     shown = [each for each in entry.headings if least_tokens is not None and each.tokens >= least_tokens]
     lines = [
-        f"{entry.number}.{heading.section} {heading.path}"
+        f"{entry.number}.{heading.section} {_short(heading.path)}"
         for heading, following in zip_longest(shown, shown[1:])
         if following is None or not _names(following, heading)
     ]
@@ -116,5 +119,10 @@ def _names(inner: CatalogueHeading, outer: CatalogueHeading) -> bool:
 
 def _title_line(entry: CatalogueEntry) -> str:
     name = file_name(entry.url)
-    facts = ["" if name in entry.title else name, entry.published or "", f"{entry.tokens:,} tokens"]
-    return f"{entry.number}. {entry.title} ({', '.join(filter(None, facts))})"
+    is_told = name in entry.title or {*terms(Path(name).stem)} <= {*terms(entry.title)}
+    facts = ["" if is_told else shorten(name, _LONGEST_NAME), entry.published or "", f"{entry.tokens:,} tokens"]
+    return f"{entry.number}. {shorten(entry.title, 2 * _LONGEST_NAME)} ({', '.join(filter(None, facts))})"
+
+
+def _short(path: str) -> str:
+    return " › ".join(shorten(name, _LONGEST_NAME) for name in path.split(" › "))

@@ -11,6 +11,7 @@ _MOST_CHARACTERS = 200
 _DROPPED = re.compile(r"[*`\u00ad]|\\(?=[!-/:-@\[-`{-~])")
 """Marks of Markdown. A `*` in the words stands for anything, so that one in the text needs none."""
 _ALIKE = str.maketrans("‐‑‒–—―−‘’‚“”„", "-------'''\"\"\"")
+_LINE_MARK = re.compile(r"(?:[-+•‣|>・]|\d{1,3}[.)]) ?")
 _CJK_GAP = re.compile(rf"(?<=[{CJK}]) | (?=[{CJK}])")
 
 
@@ -46,6 +47,14 @@ class LiteralWords:
     def stand_in(self, text: ComparableText) -> bool:
         """Whether the words stand there; across lines where they have no `*` or `?`."""
         return any(map(self._stand_in_line, text.lines)) if self._has_gaps else self._stand_in_line(text.whole)
+
+    def open_a_line(self, text: ComparableText) -> bool:
+        """Whether a line begins with the words, or behind the mark of an item or row, as a definition does."""
+        return any(
+            self._patterns[0].match(line, mark.end() if (mark := _LINE_MARK.match(line)) else 0)
+            and self._stand_in_line(line)
+            for line in text.lines
+        )
 
     def _stand_in_line(self, line: str) -> bool:
         place = 0

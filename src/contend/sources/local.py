@@ -122,8 +122,8 @@ class LocalDocuments:
         """At most `limit` sections in which the words stand as they are, and how many there are in all.
 
         Case, width and white space do not count. `*` stands for anything within a line, `?` for one character there:
-        `max_*_size`. First come sections with the words in their heading; of each kind every document's first, then
-        every document's second.
+        `max_*_size`. First come sections with the words in their heading, then those with a line that begins with them;
+        of each kind every document's first, then every document's second.
         """
 
         def found(index: LocalIndex) -> tuple[list[FoundPassage], int]:

@@ -52,6 +52,7 @@ _BONUS = 0.6
 _KEPT_SEARCHES = 256
 _SHORTEST = {"en": 4, "ja": 2}
 _AFTERTHOUGHT = re.compile(r"(?<!\s)\s*[(（][^()（）]*[)）]\s*\Z")
+_KINDS_OF_PLACES = 3
 _SEMICOLON = re.compile("[;；]")
 
 
@@ -196,14 +197,15 @@ class LocalIndex:
     def find(self, words: str, limit: int) -> tuple[list[PieceHit], int]:
         """At most `limit` sections in which the words stand, and how many there are in all.
 
-        First those with the words in a heading that begins there, then the others; of each kind every document's first
-        in the order of the files, then every document's second.
+        First those with the words in a heading that begins there, then those with a line that they open, as a
+        definition does, then the others; of each kind every document's first in the order of the files, then every
+        document's second.
         """
         literal = LiteralWords(words)
         if not literal:
             return [], 0
         places = [_literal_places(file, literal) for file in self.documents]
-        hits = [*self._in_turn([each for each, _ in places]), *self._in_turn([each for _, each in places])]
+        hits = [hit for kind in range(_KINDS_OF_PLACES) for hit in self._in_turn([each[kind] for each in places])]
         return [hit for file, place in hits[:limit] for hit in file.section_hits(place, place)], len(hits)
 
     def _in_turn(self, places: Sequence[Sequence[int]]) -> list[tuple[IndexedFile, int]]:
@@ -326,16 +328,14 @@ def _first_heading(file: IndexedFile) -> str:
     return next((heading.split(" › ")[0] for heading in headings if heading), "")
 
 
-def _literal_places(file: IndexedFile, literal: LiteralWords) -> tuple[list[int], list[int]]:
-    """The places of the sections where a heading that begins there has the words, and where only the text has them."""
-    in_headings: list[int] = []
-    in_texts: list[int] = []
+def _literal_places(file: IndexedFile, literal: LiteralWords) -> list[list[int]]:
+    """The places of the sections where a heading has the words, where a line begins with them, and of the others."""
+    places: list[list[int]] = [[] for _ in range(_KINDS_OF_PLACES)]
     for place, (headings, text) in enumerate(file.comparable_sections, start=1):
-        if literal.stand_in(headings):
-            in_headings.append(place)
-        elif literal.stand_in(text):
-            in_texts.append(place)
-    return in_headings, in_texts
+        if literal.stand_in(text):
+            kind = 0 if literal.stand_in(headings) else 1 if literal.open_a_line(text) else 2
+            places[kind].append(place)
+    return places
 
 
 def _position(name: str, text: str) -> int:

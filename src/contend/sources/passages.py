@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby, pairwise, takewhile
 from typing import NamedTuple
 
+from contend.sources.readers.document import without_page
 from contend.text import (
     SENTENCE_STOPS,
     compact_tables,
@@ -23,7 +24,7 @@ _MOST = 4
 _HEADING = re.compile(r"(#{1,6})(?:\s+|\Z)")
 _RULE = re.compile(r"([-*_=]\s?){3,}\Z")
 _CODE = re.compile(r"```|~~~")
-_BOLD_LINE = re.compile(r"(?:\*\*|__)(?P<name>[^*_\n]{1,150})(?:\*\*|__):?\Z")
+_BOLD_LINE = re.compile(r"(?:\*\*(?P<name>[^*\n]{1,150})\*\*|__(?P<other>[^_\n]{1,150})__):?\Z")
 _QUESTION = re.compile(r"(?![|>]|[-*+•‣] |```)[^\n]{8,200}[?？]\Z")
 _CLAUSE = re.compile(
     r"(?:\d{1,3}(?:\.\d{1,3}){1,5}\.?|§ ?\d+\S{0,9}|第[\d〇一二三四五六七八九十百千]{1,6}[条章節項](?:の\d)?)[\s（(]"
@@ -79,15 +80,24 @@ def _sections(markdown: str, limit: int) -> Iterator[tuple[str, list[str]]]:
             level = len(heading[1])
             name = without_anchor(block[heading.end() :].rstrip("#").rstrip())
             path = [*(above for above in path if above[0] < level), *([(level, name)] if name else [])]
+            label = label if _is_page(block) else ""
         elif not own_label:
             blocks.append(block)
-        label = "" if heading else label if own_label is None else own_label
+        label = label if own_label is None else own_label
     if blocks:
         yield _path(path, label), blocks
 
 
 def _path(headings: Sequence[tuple[int, str]], label: str) -> str:
-    return " › ".join([*(name for _, name in headings), *([label] if label else [])])
+    """The path with the label within it; a page comes last: what stands beneath a label may go over several."""
+    names = [name for _, name in headings]
+    place = len(names) - 1 if names and not without_page(names[-1]) else len(names)
+    return " › ".join([*names[:place], *([label] if label else []), *names[place:]])
+
+
+def _is_page(block: str) -> bool:
+    heading = _HEADING.match(block)
+    return heading is not None and len(block) > heading.end() and not without_page(block[heading.end() :])
 
 
 def _labels(blocks: Sequence[str], limit: int) -> dict[int, str]:
@@ -124,11 +134,11 @@ def _heads(blocks: Sequence[str], number: int, kinds: Mapping[int, str]) -> bool
 
 def _label_name(block: str) -> str:
     bold = _BOLD_LINE.match(block)
-    return bold["name"].rstrip(":： ") if bold else block
+    return (bold["name"] or bold["other"]).rstrip(":： ") if bold else block
 
 
 def _size_beneath(blocks: Sequence[str]) -> int:
-    return sum(map(len, takewhile(lambda block: not _HEADING.match(block), blocks)))
+    return sum(map(len, takewhile(lambda block: not _HEADING.match(block) or _is_page(block), blocks)))
 
 
 def _units(blocks: Sequence[str], limit: int) -> Iterator[str]:
@@ -188,11 +198,13 @@ def _spaced_sentences(block: str) -> Iterator[str]:
 def _pack(parts: Iterable[str], limit: int) -> Iterator[tuple[str, str]]:
     """Parts together up to the limit, or a fifth above it where a short part would else stand alone.
 
-    Each with the white space that goes before it.
+    A numbered clause begins a passage, but for short ones. Each with the white space that goes before it.
     """
     text = gap = ""
     for part in parts:
         room = limit if len(part) > limit // 5 else limit + limit // 5
+        if _CLAUSE.match(part.lstrip()):
+            room = limit // 3
         if text.strip() and len(text) + len(part) > room:
             yield text.strip(), gap + _leading(text)
             text, gap = "", text[len(text.rstrip()) :]

@@ -17,10 +17,12 @@ from contend.sources.readers.html_blocks import (
     closing,
     definition_blocks,
     definition_lead,
+    inline,
     span_of,
     table_blocks,
     without_idle_closings,
 )
+from contend.text import SENTENCE_STOPS
 
 _UNSEEN_TAGS = frozenset(
     {"script", "style", "noscript", "template", "svg", "math", "iframe", "object", "select", "button"}
@@ -49,8 +51,8 @@ _BLOCKS = frozenset(
 
 _PARTS = frozenset({"td", "th", "dt", "dd"})
 """What is put together once it has ended."""
-_LONGEST_BOLD = 150
-"""Characters of a line that is all bold: such lines head what follows."""
+_LONGEST_LINE = 150
+"""Characters of one that heads what follows."""
 
 LARGE_PAGE = 200_000
 """Bytes above which a page is read in a process apart: its attributes alone may become two hundred times as much."""
@@ -188,6 +190,7 @@ class _PageReader:
         self._level = 1
         self._bold_depth = 0
         self._is_bold = True
+        self._has_anchor = False
         # What is open, the innermost last: lists of blocks, to the last of which a block goes; tables; terms.
         self._outs = [self.blocks]
         self._spans: list[tuple[int, int]] = []
@@ -211,6 +214,8 @@ class _PageReader:
             self._words.append("\n" if self._in_code else " ")
         elif tag in {"b", "strong"}:
             self._bold_depth += 1
+        elif tag == "a":
+            self._has_anchor |= "href" not in attributes and not {"name", "id"}.isdisjoint(attributes)
         elif tag in _BLOCKS:
             self._end_block()
             self._mark = _HEADINGS.get(tag, "- " if tag == "li" else self._mark)
@@ -284,7 +289,7 @@ class _PageReader:
             self._tables[-1] = self._tables[-1] or [[]]
             self._tables[-1][-1].append(Cell(blocks, columns, rows, tag == "th"))
         elif tag == "dt" and self._lists:
-            self._lists[-1].terms += filter(None, [" ".join(blocks).removeprefix("- ").rstrip("¶ ")])
+            self._lists[-1].terms += filter(None, [" ".join(map(inline, blocks)).rstrip("¶ ")])
         elif tag == "dd" and self._lists:
             self._lists[-1].body += blocks
         else:
@@ -321,10 +326,16 @@ class _PageReader:
         else:
             line = " ".join(text.split())
             line = line.rstrip("¶ ") if self._mark.startswith("#") else line
-            is_line = self._is_bold and not self._mark and not self._spans and len(line) <= _LONGEST_BOLD
-            self._outs[-1].append(f"**{line}**" if is_line and "*" not in line else self._mark + line)
+            self._outs[-1].append(f"**{line}**" if self._heads(line) else self._mark + line)
             self._level = len(self._mark) - 1 if self._mark.startswith("#") else self._level
         self._mark = ""
+        self._has_anchor = False
+
+    def _heads(self, line: str) -> bool:
+        """Whether a line is meant to head what follows: all bold, or one that links lead to and that is no sentence."""
+        is_target = self._has_anchor and not line.endswith((*SENTENCE_STOPS, ",", ":", ";", "、", "："))
+        is_apart = not self._mark and not self._spans and "*" not in line
+        return is_apart and len(line) <= _LONGEST_LINE and (self._is_bold or is_target)
 
 
 def _is_hidden(attributes: Mapping[str, str]) -> bool:

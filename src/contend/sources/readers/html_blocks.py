@@ -12,6 +12,8 @@ _LONGEST_CELL = 2_000
 _MOST_SPAN = 100
 _DEEPEST = 6
 _STRUCTURE = re.compile(r"#|```|\||- ")
+_INLINE_MARK = re.compile(r"\A(?:- |#{1,6} )")
+_HEADING_OR_ROW = re.compile(r"#{1,6} |\|")
 _CLOSING = re.compile(r"#{1,6}\Z")
 _TERM_END = re.compile(r"[:：?？!！]\Z")
 
@@ -48,7 +50,7 @@ def table_blocks(rows: Sequence[Sequence[Cell]]) -> list[str]:
 
 
 def _is_data(cell: Cell) -> bool:
-    return sum(map(len, cell.blocks)) <= _LONGEST_CELL and not any(block[0] in "#|" for block in cell.blocks)
+    return sum(map(len, cell.blocks)) <= _LONGEST_CELL and not any(map(_HEADING_OR_ROW.match, cell.blocks))
 
 
 def _framed(row: Sequence[Cell]) -> list[str]:
@@ -81,7 +83,12 @@ def _grid(rows: Sequence[Sequence[Cell]]) -> list[list[str]]:
 
 
 def _cell_text(cell: Cell) -> str:
-    return "; ".join(" ".join(block.strip("`").split()).removeprefix("- ") for block in cell.blocks)
+    return "; ".join(map(inline, cell.blocks))
+
+
+def inline(block: str) -> str:
+    """What a block says, on one line: without fences of code, marks of items and headings."""
+    return _INLINE_MARK.sub("", " ".join(block.strip("`").split()))
 
 
 def _row(cells: Sequence[str]) -> str:
