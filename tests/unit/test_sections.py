@@ -208,7 +208,7 @@ def test_the_title_of_a_pdf_may_tell_its_day_below_the_heading_of_its_first_page
     assert read_document(tmp_path / "a.pdf").published == "2026-06-18"
 
 
-async def test_a_documents_day_and_its_upper_headings_stand_in_the_catalogue_and_its_day_at_each_hit(
+async def test_a_documents_day_and_its_headings_stand_in_the_catalogue_and_its_day_at_each_hit(
     tmp_path: Path,
 ) -> None:
     inner = "## Lines\n\n### North\n\n#### Deep\n\nThey hum.\n\n## Spares\n\nNone.\n"
@@ -219,7 +219,12 @@ async def test_a_documents_day_and_its_upper_headings_stand_in_the_catalogue_and
     (entry,), (hit, *_) = await source.catalogue(), await source.search("hum", limit=1)
 
     assert entry.published == hit.result.published_date == "2024-05-01"
-    assert entry.headings == ["Lines", "North", "Spares"]
+    assert [heading.path for heading in entry.headings] == [
+        "Lines",
+        "Lines › North",
+        "Lines › North › Deep",
+        "Spares",
+    ]
 
 
 async def test_documents_are_given_whole_and_in_order_where_they_fit_and_not_at_all_where_they_do_not(

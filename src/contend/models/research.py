@@ -62,11 +62,13 @@ class SearchResult(Record):
 
 
 class FoundPassage(NamedTuple):
-    """What a source's search returns: the result, and the whole passage it was found by, with where it stands."""
+    """What a source gives: the document, as a result, and a whole passage of it, with where it stands."""
 
     result: SearchResult
     text: str
     heading: str = ""
+    place: int = 0
+    """Which of the document's sections it is, from 1; 0 where no place is known, as of a web search's summary."""
 
 
 class Passage(Record):

@@ -40,7 +40,7 @@ from contend.research.evidence import Evidence, EvidencePool, numbers_of, pool_o
 from contend.research.planted import guard_of
 from contend.research.state import ResearchState, WrittenSection
 from contend.services import Services
-from contend.sources.local_index import CatalogueEntry
+from contend.sources.catalogue import CatalogueEntry
 from contend.text import estimate_tokens, file_name
 
 CHARACTERS_A_WORD = 2
@@ -360,5 +360,5 @@ def fit_headings(entries: Sequence[CatalogueEntry], *, tokens: int) -> list[Cata
 
 def _line(entry: CatalogueEntry) -> str:
     facts = ", ".join(filter(None, [file_name(entry.url), entry.published, str(entry.tokens)]))
-    headings = f": {'; '.join(entry.headings)}" if entry.headings else ""
+    headings = f": {'; '.join(heading.path for heading in entry.headings)}" if entry.headings else ""
     return f"- {entry.title} ({facts}){headings}"

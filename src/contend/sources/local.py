@@ -11,12 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from contend.errors import InputError
+from contend.errors import InputError, SourceError
 from contend.models.record import Language
 from contend.models.research import FoundPassage, SearchResult
 from contend.retrieval import Embedder, default_embedder
+from contend.sources.catalogue import CatalogueEntry, below_title
 from contend.sources.local_index import (
-    CatalogueEntry,
     IndexCache,
     IndexedFile,
     LocalFile,
@@ -118,6 +118,33 @@ class LocalDocuments:
         if not self._is_fresh():
             await self._with_fresh_index(lambda _: None, _stepwise(progress) if progress else None)
 
+    async def find(self, words: str, *, limit: int) -> tuple[list[FoundPassage], int]:
+        """At most `limit` sections in which the words stand as they are, and how many there are in all.
+
+        Case, width and white space do not count. `*` stands for anything within a line, `?` for one character there:
+        `max_*_size`. First come sections with the words in their heading, then those with a line that begins with them;
+        of each kind every document's first, then every document's second.
+        """
+
+        def found(index: LocalIndex) -> tuple[list[FoundPassage], int]:
+            hits, count = index.find(words, limit)
+            return [_found_passage(index, hit) for hit in hits], count
+
+        return await self._with_fresh_index(found)
+
+    async def read(self, url: str, first: int, last: int) -> list[FoundPassage]:
+        """The sections `first` to `last` of one document in order, counted from 1, as far as it has any.
+
+        Raises:
+            SourceError: no document that is searched has this address.
+        """
+        sections = await self._with_fresh_index(
+            lambda index: [_found_passage(index, hit) for hit in index.read(url, first, last)]
+        )
+        if not sections:
+            raise SourceError("no document has this address")
+        return sections
+
     async def catalogue(self) -> list[CatalogueEntry]:
         """The documents that are searched, in the order of their paths."""
         return await self._with_fresh_index(LocalIndex.catalogue)
@@ -215,7 +242,7 @@ def _found_passage(index: LocalIndex, hit: PieceHit) -> FoundPassage:
         published_date=hit.file.published,
         relevance_score=hit.score,
     )
-    return FoundPassage(result, hit.section.text, hit.section.heading.removeprefix(hit.file.title).removeprefix(" › "))
+    return FoundPassage(result, hit.section.text, below_title(hit.section.heading, hit.file.title), hit.section.place)
 
 
 def validate_paths(paths: Sequence[Path]) -> None:

@@ -10,7 +10,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from itertools import accumulate, islice, pairwise, zip_longest
@@ -19,16 +19,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from contend.errors import StoreUnwritable
 from contend.retrieval import Embedder, HybridIndex
-from contend.sources.passages import DocumentSection, Sections, TextPiece, sections_of, split_passages
+from contend.sources.catalogue import CatalogueEntry, below_title, headings_of
+from contend.sources.literal import ComparableText, LiteralWords
+from contend.sources.passages import (
+    DocumentSection,
+    Sections,
+    SectionSize,
+    TextPiece,
+    section_sizes,
+    sections_between,
+    sections_of,
+    split_passages,
+)
 from contend.sources.readers import read_document
 from contend.sources.readers.document import Document, Unreadable, without_page
+from contend.sources.titles import titles_among
 from contend.stores import write_file
 from contend.text import detect_language, terms
 
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
 
-FORMAT = "11"
+FORMAT = "13"
 _MOST_INDEXES = 8
 """Indexes over different folders, or over the same one at different times."""
 _LEAST_HITS = 50
@@ -38,9 +50,9 @@ _MOST_NAMING_HITS = 5
 _MOST_MENTIONS = 3
 _BONUS = 0.6
 _KEPT_SEARCHES = 256
-_LEVELS = 2
 _SHORTEST = {"en": 4, "ja": 2}
 _AFTERTHOUGHT = re.compile(r"(?<!\s)\s*[(（][^()（）]*[)）]\s*\Z")
+_KINDS_OF_PLACES = 3
 _SEMICOLON = re.compile("[;；]")
 
 
@@ -64,18 +76,44 @@ class IndexedFile:
     """What of it was not read."""
     published: str | None = None
     """Its day as YYYY-MM-DD, if known."""
-    tokens: int = 0
-    """About as many as its sections take in a prompt."""
+    sizes: Sequence[SectionSize] = ()
+    """Of its sections."""
+
+    @property
+    def tokens(self) -> int:
+        """About as many as its sections take in a prompt."""
+        return sum(tokens for _, tokens in self.sizes)
 
     @cached_property
     def sections(self) -> Sections:
         """What its passages stand in."""
-        return sections_of(self.pieces)
+        return sections_of(self.pieces, self.sizes or None)
+
+    def section_hits(self, first: int, last: int) -> "list[PieceHit]":
+        """Its sections from one place to another, from 1 and as far as there are any, each with its first passage."""
+        sections, indexes = self.sections
+        return [
+            PieceHit(self, self.pieces[indexes.index(section.place - 1)], section, 1.0)
+            for section in sections_between(sections, first, last)
+        ]
+
+    @cached_property
+    def comparable_sections(self) -> list[tuple[ComparableText, ComparableText]]:
+        """Of each section the headings that begin there, the title at the first, and all its text with them."""
+        headings: list[list[str]] = [[] for _ in self.sections.sections]
+        headings[0].append(self.title)
+        for heading in headings_of(self.sections.sections, self.title):
+            headings[heading.section - 1].append(heading.path.rpartition(" › ")[2])
+        texts = ("\n".join([*own, section.text]) for own, section in zip(headings, self.sections.sections, strict=True))
+        return [
+            (ComparableText.of("\n".join(own)), ComparableText.of(text))
+            for own, text in zip(headings, texts, strict=True)
+        ]
 
 
 def searchable(title: str, pieces: Sequence[TextPiece]) -> list[str]:
     """Each passage under its title and headings, which are searched with it and not quoted."""
-    headings = [without_page(piece.heading).removeprefix(title).removeprefix(" › ") for piece in pieces]
+    headings = [below_title(without_page(piece.heading), title) for piece in pieces]
     tops = [f"{title} › {heading}" if heading else title for heading in headings]
     return [f"{top}\n{piece.text}" for top, piece in zip(tops, pieces, strict=True)]
 
@@ -100,7 +138,7 @@ def index_file(file: LocalFile, embedder: Embedder) -> IndexedFile:
         vectors.astype(np.float16).astype(np.float32),
         document.note,
         document.published,
-        sum(section.tokens for section in sections_of(pieces).sections),
+        section_sizes(pieces),
     )
 
 
@@ -111,19 +149,6 @@ class PieceHit(NamedTuple):
     piece: TextPiece
     section: DocumentSection
     score: float
-
-
-class CatalogueEntry(NamedTuple):
-    """A document as a planner sees it."""
-
-    title: str
-    url: str
-    headings: list[str]
-    """Those of its top two levels."""
-    tokens: int
-    """About as many as its sections take in a prompt."""
-    published: str | None = None
-    """YYYY-MM-DD, if known."""
 
 
 class TitleMentions:
@@ -157,22 +182,49 @@ class LocalIndex:
     def over(cls, files: Mapping[LocalFile, IndexedFile], embedder: Embedder) -> Self:
         import numpy as np  # noqa: PLC0415 - heavy, and not needed to start the command line
 
-        texts = [text for file in files.values() for text in searchable(file.title, file.pieces)]
+        texts = [text for file in _titled([*files.values()]) for text in searchable(file.title, file.pieces)]
         vectors = [embedder.embed([]), *(file.vectors for file in files.values())]
         return cls(files, embedder, HybridIndex(texts, embedder, vectors=np.concatenate(vectors)))
 
     def sections(self) -> list[PieceHit]:
         """Every section of every document, in the order of the files."""
-        return [
-            PieceHit(each, each.pieces[each.sections.places.index(place)], section, 1.0)
-            for each in self.documents
-            for place, section in enumerate(each.sections.sections)
-        ]
+        return [hit for each in self.documents for hit in each.section_hits(1, len(each.sections.sections))]
+
+    def read(self, url: str, first: int, last: int) -> list[PieceHit]:
+        """The sections of one document by their places, in order; none of a document that is not here."""
+        return self._by_url[url].section_hits(first, last) if url in self._by_url else []
+
+    def find(self, words: str, limit: int) -> tuple[list[PieceHit], int]:
+        """At most `limit` sections in which the words stand, and how many there are in all.
+
+        First those with the words in a heading that begins there, then those with a line that they open, as a
+        definition does, then the others; of each kind every document's first in the order of the files, then every
+        document's second.
+        """
+        literal = LiteralWords(words)
+        if not literal:
+            return [], 0
+        places = [_literal_places(file, literal) for file in self.documents]
+        hits = [hit for kind in range(_KINDS_OF_PLACES) for hit in self._in_turn([each[kind] for each in places])]
+        return [hit for file, place in hits[:limit] for hit in file.section_hits(place, place)], len(hits)
+
+    def _in_turn(self, places: Sequence[Sequence[int]]) -> list[tuple[IndexedFile, int]]:
+        """Every document's first place, then every document's second."""
+        columns = ([(file, place) for place in own] for file, own in zip(self.documents, places, strict=True))
+        return [pair for row in zip_longest(*columns) for pair in row if pair]
 
     def catalogue(self) -> list[CatalogueEntry]:
         return [
-            CatalogueEntry(self.title_of(each), each.path.as_uri(), _top_headings(each), each.tokens, each.published)
-            for each in self.documents
+            CatalogueEntry(
+                number,
+                self.title_of(each),
+                each.path.as_uri(),
+                headings_of(each.sections.sections, each.title),
+                each.tokens,
+                len(each.sections.sections),
+                each.published,
+            )
+            for number, each in enumerate(self.documents, start=1)
         ]
 
     def title_of(self, file: IndexedFile) -> str:
@@ -195,7 +247,12 @@ class LocalIndex:
 
     @cached_property
     def documents(self) -> list[IndexedFile]:
-        return [*self.files.values()]
+        """The files in order, under the titles that they have among each other."""
+        return _titled([*self.files.values()])
+
+    @cached_property
+    def _by_url(self) -> dict[str, IndexedFile]:
+        return {file.path.as_uri(): file for file in self.documents}
 
     @cached_property
     def _cached_search(self) -> Callable[[str, int], list[PieceHit]]:
@@ -233,7 +290,7 @@ class LocalIndex:
 
     def _section_place(self, place: int) -> tuple[int, int]:
         number = self._owners[place]
-        return number, self.documents[number].sections.places[place - self._starts[number]]
+        return number, self.documents[number].sections.indexes[place - self._starts[number]]
 
     def _scores_of_mentions(self, own: dict[int, float], cosines: "Vectors") -> dict[int, float]:
         """The best passage of each document that the first hits name, with its raised score.
@@ -259,10 +316,26 @@ class LocalIndex:
         return PieceHit(file, file.pieces[place - self._starts[number]], file.sections.sections[section], score)
 
 
-def _top_headings(file: IndexedFile) -> list[str]:
-    paths = dict.fromkeys(without_page(piece.heading) for piece in file.pieces)
-    inner = (path.removeprefix(file.title).removeprefix(" › ") for path in paths)
-    return list(dict.fromkeys(name for path in inner for name in path.split(" › ")[:_LEVELS] if name))
+def _titled(files: Sequence[IndexedFile]) -> list[IndexedFile]:
+    titles = titles_among([file.title for file in files], [_first_heading(file) for file in files])
+    return [
+        file if file.title == title else replace(file, title=title) for file, title in zip(files, titles, strict=True)
+    ]
+
+
+def _first_heading(file: IndexedFile) -> str:
+    headings = (without_page(piece.heading) for piece in file.pieces)
+    return next((heading.split(" › ")[0] for heading in headings if heading), "")
+
+
+def _literal_places(file: IndexedFile, literal: LiteralWords) -> list[list[int]]:
+    """The places of the sections where a heading has the words, where a line begins with them, and of the others."""
+    places: list[list[int]] = [[] for _ in range(_KINDS_OF_PLACES)]
+    for place, (headings, text) in enumerate(file.comparable_sections, start=1):
+        if literal.stand_in(text):
+            kind = 0 if literal.stand_in(headings) else 1 if literal.open_a_line(text) else 2
+            places[kind].append(place)
+    return places
 
 
 def _position(name: str, text: str) -> int:
@@ -302,7 +375,7 @@ class IndexCache:
         if self.folder is None:
             return
         rows = [
-            [str(at.path), at.modified_ns, at.size, each.title, each.pieces, each.note, each.published, each.tokens]
+            [str(at.path), at.modified_ns, at.size, each.title, each.pieces, each.note, each.published, each.sizes]
             for at, each in index.files.items()
         ]
         words = np.frombuffer(json.dumps(rows).encode(), dtype=np.uint8)

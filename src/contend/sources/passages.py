@@ -1,19 +1,38 @@
 """Documents to passages, the unit of search and citation, and to sections, which a hit brings whole. Pure."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby, takewhile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, groupby, pairwise, takewhile
 from typing import NamedTuple
 
-from contend.text import compact_tables, detect_language, estimate_tokens, split_blocks, split_sentences, without_anchor
+from contend.sources.readers.document import without_page
+from contend.text import (
+    SENTENCE_STOPS,
+    compact_tables,
+    detect_language,
+    estimate_tokens,
+    split_blocks,
+    split_sentences,
+    without_anchor,
+)
 
 _CHARACTERS = {"en": 700, "ja": 350}
 _MOST = 4
 """A sentence or code block of more than this many passages' length is not one, and is cut."""
 
-_HEADING = re.compile(r"(#{1,6})\s+")
+_HEADING = re.compile(r"(#{1,6})(?:\s+|\Z)")
 _RULE = re.compile(r"([-*_=]\s?){3,}\Z")
 _CODE = re.compile(r"```|~~~")
+_BOLD_LINE = re.compile(r"(?:\*\*(?P<name>[^*\n]{1,150})\*\*|__(?P<other>[^_\n]{1,150})__):?\Z")
+_QUESTION = re.compile(r"(?![|>]|[-*+•‣] |```)[^\n]{8,200}[?？]\Z")
+_CLAUSE = re.compile(
+    r"(?:\d{1,3}(?:\.\d{1,3}){1,5}\.?|§ ?\d+\S{0,9}|第[\d〇一二三四五六七八九十百千]{1,6}[条章節項](?:の\d)?)[\s（(]"
+)
+_LONGEST_LABEL = 150
+_LEAST_LABELS = 2
+"""So many of a kind head what follows them: one alone may be a note or a question put to the reader."""
+_STOPS = (*SENTENCE_STOPS, ",", "、", ";")
 _ITEM_MARK = re.compile(r"[-*+•‣]\s|\d{1,3}[.)]\s|[|>・]")
 
 
@@ -35,32 +54,120 @@ def split_passages(markdown: str) -> list[TextPiece]:
     go to `heading`, rules and white space.
     """
     limit = _CHARACTERS[detect_language(markdown[:20_000])]
-    sections = list(_sections(markdown)) or [("", [markdown.strip()])]
+    sections = list(_sections(markdown, limit)) or [("", [markdown.strip()])]
     return [
         TextPiece(heading, text, number, gap)
         for number, (heading, blocks) in enumerate(sections)
-        for text, gap in _pack((part for block in blocks for part in _parts(block, limit)), limit)
+        for text, gap in _pack(_units(blocks, limit), limit)
     ]
 
 
-def _sections(markdown: str) -> Iterator[tuple[str, list[str]]]:
+def _sections(markdown: str, limit: int) -> Iterator[tuple[str, list[str]]]:
     """Each heading's path with the blocks beneath it."""
+    all_blocks = [block for block in split_blocks(markdown) if not _RULE.match(block)]
+    labels = _labels(all_blocks, limit)
     path: list[tuple[int, str]] = []
+    label = ""
     blocks: list[str] = []
-    for block in split_blocks(markdown):
+    for number, block in enumerate(all_blocks):
         heading = _HEADING.match(block)
-        if heading is None:
-            if not _RULE.match(block):
-                blocks.append(block)
-            continue
-        if blocks:
-            yield " › ".join(name for _, name in path), blocks
-        level = len(heading[1])
-        name = without_anchor(block[heading.end() :].rstrip("#").rstrip())
-        path = [*(above for above in path if above[0] < level), (level, name)]
-        blocks = []
+        own_label = labels.get(number)
+        ends = heading is not None or (own_label is not None and (own_label or label) != "")
+        if ends and blocks:
+            yield _path(path, label), blocks
+            blocks = []
+        if heading:
+            level = len(heading[1])
+            name = without_anchor(block[heading.end() :].rstrip("#").rstrip())
+            path = [*(above for above in path if above[0] < level), *([(level, name)] if name else [])]
+            label = label if _is_page(block) else ""
+        elif not own_label:
+            blocks.append(block)
+        label = label if own_label is None else own_label
     if blocks:
-        yield " › ".join(name for _, name in path), blocks
+        yield _path(path, label), blocks
+
+
+def _path(headings: Sequence[tuple[int, str]], label: str) -> str:
+    """The path with the label within it; a page comes last: what stands beneath a label may go over several."""
+    names = [name for _, name in headings]
+    place = len(names) - 1 if names and not without_page(names[-1]) else len(names)
+    return " › ".join([*names[:place], *([label] if label else []), *names[place:]])
+
+
+def _is_page(block: str) -> bool:
+    heading = _HEADING.match(block)
+    return heading is not None and len(block) > heading.end() and not without_page(block[heading.end() :])
+
+
+def _labels(blocks: Sequence[str], limit: int) -> dict[int, str]:
+    """Lines that head what follows though they are no headings: bold, questions, numbered.
+
+    Each by its number, with its name; "" where what follows is so short that the line stays with it.
+    """
+    kinds = {number: kind for number, block in enumerate(blocks) if (kind := _label_kind(block))}
+    heading = [number for number in kinds if _heads(blocks, number, kinds)]
+    counts = Counter(kinds[number] for number in heading)
+    numbers = [number for number in heading if counts[kinds[number]] >= _LEAST_LABELS]
+    return {
+        number: _label_name(blocks[number]) if _size_beneath(blocks[number + 1 : end]) > limit else ""
+        for number, end in pairwise([*numbers, len(blocks)])
+    }
+
+
+def _label_kind(block: str) -> str:
+    if _BOLD_LINE.match(block):
+        return "bold"
+    if _QUESTION.match(block) and len(split_sentences(block)) == 1:
+        return "question"
+    if len(block) <= _LONGEST_LABEL and not block.endswith(_STOPS) and _CLAUSE.match(block):
+        return "number"
+    return ""
+
+
+def _heads(blocks: Sequence[str], number: int, kinds: Mapping[int, str]) -> bool:
+    """Whether something follows the line that it can head; a bold line above a table is its caption."""
+    if number + 1 >= len(blocks) or number + 1 in kinds or _HEADING.match(blocks[number + 1]):
+        return False
+    return not blocks[number + 1].startswith(_ROW)
+
+
+def _label_name(block: str) -> str:
+    bold = _BOLD_LINE.match(block)
+    return (bold["name"] or bold["other"]).rstrip(":： ") if bold else block
+
+
+def _size_beneath(blocks: Sequence[str]) -> int:
+    return sum(map(len, takewhile(lambda block: not _HEADING.match(block) or _is_page(block), blocks)))
+
+
+def _units(blocks: Sequence[str], limit: int) -> Iterator[str]:
+    """What is packed: blocks or their sentences, each with the lines that lead to it."""
+    leads = ""
+    for number, block in enumerate(blocks):
+        parts = list(_parts(block, limit))
+        if len(parts) == 1 and len(leads) + len(block) <= limit and leads_on(block, blocks[number + 1 : number + 2]):
+            leads += parts[0]
+            continue
+        yield leads + parts[0]
+        yield from parts[1:]
+        leads = ""
+    if leads:
+        yield leads
+
+
+def leads_on(block: str, following: Sequence[str]) -> bool:
+    """Whether a block is a line such as a term, a caption or `These are:`, which says nothing without what follows."""
+    if not following or len(block) > _LONGEST_LEAD or block.startswith((_ROW, "```", "~~~")):
+        return False
+    if block.endswith((":", "：")) or _BOLD_LINE.match(block):
+        return True
+    return _is_bare(block) and not _is_bare(following[0])
+
+
+def _is_bare(block: str) -> bool:
+    """Whether it is a short line that is no sentence."""
+    return len(block) <= _LONGEST_BARE and not _ITEM_MARK.match(block) and not block.endswith((*_STOPS, ":", "：", "`"))
 
 
 def _parts(block: str, limit: int) -> Iterator[str]:
@@ -91,11 +198,13 @@ def _spaced_sentences(block: str) -> Iterator[str]:
 def _pack(parts: Iterable[str], limit: int) -> Iterator[tuple[str, str]]:
     """Parts together up to the limit, or a fifth above it where a short part would else stand alone.
 
-    Each with the white space that goes before it.
+    A numbered clause begins a passage, but for short ones. Each with the white space that goes before it.
     """
     text = gap = ""
     for part in parts:
         room = limit if len(part) > limit // 5 else limit + limit // 5
+        if _CLAUSE.match(part.lstrip()):
+            room = limit // 3
         if text.strip() and len(text) + len(part) > room:
             yield text.strip(), gap + _leading(text)
             text, gap = "", text[len(text.rstrip()) :]
@@ -115,7 +224,9 @@ LONGEST_TOKENS = 1_400
 """A section with a table stays whole up to here, and no paragraph is cut below."""
 
 _LONGEST_LEAD = 300
+_LONGEST_BARE = 100
 _ROW = "|"
+_SEPARATOR = re.compile(r"\|[-:| ]+\Z")
 _ITEM = re.compile(r"[-*+•‣]\s|\d{1,3}[.)]\s|[>・]")
 
 
@@ -125,25 +236,52 @@ class DocumentSection(NamedTuple):
     heading: str
     text: str
     tokens: int
+    place: int
+    """Which of the document's sections it is, from 1."""
+
+
+class SectionSize(NamedTuple):
+    """How many passages stand in a section, and about how many tokens it takes in a prompt."""
+
+    passages: int
+    tokens: int
 
 
 class Sections(NamedTuple):
-    """The sections of a document in order, and for each of its passages the place of the section that it stands in."""
+    """The sections of a document in order, and for each of its passages the index of the section that it stands in."""
 
     sections: list[DocumentSection]
-    places: list[int]
+    indexes: list[int]
 
 
-def sections_of(pieces: Sequence[TextPiece]) -> Sections:
-    """The sections that a document's passages make; each passage stands in exactly one."""
-    sizes = [estimate_tokens(piece.text) for piece in pieces]
-    parts = [
-        part
-        for _, numbers in groupby(range(len(pieces)), key=lambda number: pieces[number].section)
-        for part in _ranges(pieces, sizes, list(numbers))
+def sections_of(pieces: Sequence[TextPiece], sizes: Sequence[SectionSize] | None = None) -> Sections:
+    """The sections that a document's passages make; each passage stands in exactly one.
+
+    `sizes`: theirs, where they are known; to measure them takes most of the time.
+    """
+    sizes = section_sizes(pieces) if sizes is None else sizes
+    starts = accumulate((passages for passages, _ in sizes), initial=0)
+    sections = [
+        DocumentSection(pieces[start].heading, _text(pieces, range(start, start + passages)), tokens, place)
+        for place, (start, (passages, tokens)) in enumerate(zip(starts, sizes, strict=False), start=1)
     ]
-    places = [place for place, part in enumerate(parts) for _ in part]
-    return Sections([_section(pieces, part) for part in parts], places)
+    return Sections(sections, [index for index, (passages, _) in enumerate(sizes) for _ in range(passages)])
+
+
+def section_sizes(pieces: Sequence[TextPiece]) -> list[SectionSize]:
+    """The size of each section that a document's passages make."""
+    tokens = [estimate_tokens(piece.text) for piece in pieces]
+    return [
+        SectionSize(len(part), estimate_tokens(compact_tables(_text(pieces, part))))
+        for _, numbers in groupby(range(len(pieces)), key=lambda number: pieces[number].section)
+        for part in _ranges(pieces, tokens, list(numbers))
+    ]
+
+
+def sections_between(sections: Sequence[DocumentSection], first: int, last: int) -> Sequence[DocumentSection]:
+    """Those from one place to another, counted from 1; at least one where there are any, the nearest."""
+    begin = min(max(first, 1), len(sections))
+    return sections[begin - 1 : max(begin, last)]
 
 
 def _ranges(pieces: Sequence[TextPiece], sizes: Sequence[int], numbers: Sequence[int]) -> Iterator[range]:
@@ -168,10 +306,9 @@ def _may_begin(piece: TextPiece) -> bool:
     return piece.gap == "\n\n" or (piece.gap == "\n" and bool(is_item))
 
 
-def _section(pieces: Sequence[TextPiece], part: range) -> DocumentSection:
+def _text(pieces: Sequence[TextPiece], part: range) -> str:
     first, *others = pieces[part.start : part.stop]
-    text = _lead(pieces, part.start) + first.text + "".join(piece.gap + piece.text for piece in others)
-    return DocumentSection(first.heading, text, estimate_tokens(compact_tables(text)))
+    return _lead(pieces, part.start) + first.text + "".join(piece.gap + piece.text for piece in others)
 
 
 def _lead(pieces: Sequence[TextPiece], begin: int) -> str:
@@ -182,7 +319,9 @@ def _lead(pieces: Sequence[TextPiece], begin: int) -> str:
     lines = [line for piece in before for line in piece.text.split("\n")]
     if pieces[begin].text.startswith(_ROW):
         rows = _last_run(lines, lambda line: line.startswith(_ROW))
-        return "".join(f"{row}\n" for row in rows[:2])
+        caption = [line for line in lines[: len(lines) - len(rows)][-1:] if line and leads_on(line, rows)]
+        names = rows[:2] if _SEPARATOR.match("".join(rows[1:2])) else []
+        return "".join(f"{line}\n" for line in [*caption, *names])
     if _ITEM.match(pieces[begin].text):
         items = _last_run(lines, lambda line: not line or bool(_ITEM.match(line)))
         above = lines[: len(lines) - len(items)][-1:]

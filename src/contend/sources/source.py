@@ -26,6 +26,9 @@ class Source(Protocol):
 
     `summarizes`: its texts are summaries of documents elsewhere, the best of which are read in full; the others are
     passages of documents.
+
+    Every source can `search`. Local documents also `find` literal words and `read` sections by place; a source that
+    `summarizes` gives pages whose sections `SourceSet.read_page` reads; any other can only search.
     """
 
     name: str

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, cast
 from contend.errors import InputError, SourceError
 from contend.models.events import DocumentsLeftOut, DocumentsRead, Event
 from contend.models.record import Language
-from contend.models.research import FoundPassage
+from contend.models.research import FoundPassage, SearchResult
 from contend.registry import Function, Registry
 from contend.retrieval import HybridIndex
 from contend.settings import Settings, environment_options, secret_text
 from contend.settings.files import SourceConfig
 from contend.sources.arxiv import ArxivSource
 from contend.sources.calls import SharedAnswers
+from contend.sources.catalogue import CatalogueEntry
 from contend.sources.local import LocalDocuments
-from contend.sources.local_index import CatalogueEntry
 from contend.sources.mcp import McpSource
-from contend.sources.passages import TextPiece, split_passages
+from contend.sources.passages import DocumentSection, TextPiece, sections_between, sections_of, split_passages
 from contend.sources.readers.document import Unreadable, decode, without_page
 from contend.sources.readers.html import LARGE_PAGE, read_web_page
 from contend.sources.readers.process import read_apart
@@ -60,6 +60,11 @@ class FullText:
     def nearest(self, question: str, limit: int) -> list[TextPiece]:
         """At most `limit` passages, best first."""
         return [self.pieces[hit.index] for hit in self.index.search(question, limit)]
+
+    @cached_property
+    def sections(self) -> list[DocumentSection]:
+        """What its passages stand in, in order: what is read by place."""
+        return sections_of(self.pieces).sections
 
     @cached_property
     def characters(self) -> int:
@@ -265,6 +270,32 @@ class SourceSet:
     async def whole(self, documents: Sequence[str], execution_id: str, most_tokens: int) -> list[FoundPassage]:
         """All sections of the own documents in order; none where they take more than so many tokens together."""
         return await (await self._own(documents, execution_id)).whole(most_tokens)
+
+    async def find(
+        self, documents: Sequence[str], execution_id: str, words: str, *, limit: int
+    ) -> tuple[list[FoundPassage], int]:
+        """At most `limit` sections of the own documents in which the words stand, and how many there are in all."""
+        return await (await self._own(documents, execution_id)).find(words, limit=limit)
+
+    async def read(
+        self, documents: Sequence[str], execution_id: str, url: str, first: int, last: int
+    ) -> list[FoundPassage]:
+        """The sections `first` to `last` of one of the own documents in order, counted from 1.
+
+        Raises:
+            SourceError: none of them has this address.
+        """
+        return await (await self._own(documents, execution_id)).read(url, first, last)
+
+    async def read_page(self, result: SearchResult, first: int, last: int) -> list[FoundPassage]:
+        """The sections `first` to `last` of the page or paper that a search gave, counted from 1.
+
+        Raises:
+            SourceError: it cannot be read; the message is the reason without the address.
+        """
+        page = await self.full_texts.read(result.url)
+        sections = sections_between(page.sections, first, last)
+        return [FoundPassage(result, each.text, each.heading, each.place) for each in sections]
 
     @cached_property
     def full_texts(self) -> FullTexts:

@@ -86,6 +86,12 @@ DATE_FIELDS = (
 )
 """What stands before a document's own date, in heads of letters, papers, minutes, registers and READMEs."""
 
+CHANGE_FIELDS = (
+    r"(?:(?:this|the) (?:page|document|article|file|manual|site) (?:was )?)?(?:last )?"
+    r"(?:modified|revised|updated|edited|changed|update|revision|change|modification)(?: (?:on|at))?"
+)
+"""What stands before the day of a text's last change, often at its end."""
+
 ORDINAL = "(?:st|nd|rd|th)?"
 """After a day of a month."""
 

@@ -56,6 +56,9 @@ ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "明治"
 """The year before an era's first."""
 
 DATE_FIELDS = "日付|(?:作成|発行|発信|公開|(?:最終)?更新|改訂|締結|提出|記録)(?:年月)?(?:日時?)?"
+CHANGE_FIELDS = "(?:最終)?(?:更新|改訂|改定|変更)(?:年月)?(?:日時?)?"
+"""What stands before the day of a text's last change, often at its end."""
+
 AFTER_DATE = "締結|現在|時点|付け?|作成|発行|公開|更新|改訂|版"
 """What stands before and after a document's own date, in heads of letters, contracts, minutes and manuals.
 

@@ -6,7 +6,15 @@ from email.parser import HeaderParser
 from pathlib import Path
 
 from contend.sources.readers.csv_table import read_csv
-from contend.sources.readers.document import Document, Unreadable, day_in_head, day_in_name, day_of, decode
+from contend.sources.readers.document import (
+    Document,
+    Unreadable,
+    day_in_head,
+    day_in_name,
+    day_of,
+    day_of_change,
+    decode,
+)
 from contend.sources.readers.html import LARGE_PAGE, html_to_markdown
 from contend.sources.readers.process import read_apart
 from contend.text import SENTENCE_STOPS, clean, shorten, split_blocks, without_anchor
@@ -41,8 +49,8 @@ def read_document(path: Path) -> Document:
 
 def _day(document: Document, kind: str, path: Path) -> str | None:
     """What the text's author wrote stands before the name, and the name before what a program noted when it saved."""
-    in_head = None if kind in _TABLES else day_in_head(document.text)
-    in_name = in_head or day_in_name(path.stem)
+    in_text = None if kind in _TABLES else day_in_head(document.text) or day_of_change(document.text)
+    in_name = in_text or document.changed or day_in_name(path.stem)
     return in_name or document.published if kind in _READ_APART else document.published or in_name
 
 

@@ -20,6 +20,8 @@ class Document(NamedTuple):
     """What of the file was not read; "" where all was."""
     published: str | None = None
     """The day that the file itself tells, as YYYY-MM-DD."""
+    changed: str | None = None
+    """The day of its last change, where a line that is no part of its text tells it."""
 
 
 class Unreadable(Exception):  # noqa: N818 - said of the file
@@ -205,6 +207,42 @@ def day_in_head(text: str) -> str | None:
         match for line in head[:under] for match in _WRITTEN_DAY.finditer(line) if not _GOES_ON.match(line, match.end())
     ]
     return next((day for match in [*dates, *in_title] if (day := _valid(_iso(match)))), None)
+
+
+_CHANGED = re.compile(
+    rf"(?:^|[.;|·•()–—-])\s*(?:{en.CHANGE_FIELDS}|Stand|{ja.CHANGE_FIELDS})(?:\s*:\s*|\s+|(?=[\d{CJK}]))", re.IGNORECASE
+)
+_DOTTED_DAY = re.compile(r"(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4})(?!\d)")
+_UNIX_DAY = re.compile(
+    rf"(?:{'|'.join(calendar.day_abbr)}),? {_MONTH} (?P<day>\d{{1,2}}) [\d:]{{5,8}}(?: [A-Z]{{2,5}})?"
+    r" (?P<year>\d{4})",
+    re.IGNORECASE,
+)
+_LONGEST_CHANGE_LINE = 300
+_END_LINES = 10
+
+
+def day_of_change(text: str) -> str | None:
+    """The day that a line names as that of the text's last change: `Last modified: 12 May 2026`; the last such line's.
+
+    Lines are looked at in the first ten and the last ten that are not empty.
+    """
+    lines = [line for line in unicodedata.normalize("NFKC", text).split("\n") if line.strip("#*_>- \t")]
+    ends = lines[:_END_LINES] + lines[max(_END_LINES, len(lines) - _END_LINES) :]
+    days = [_day_of_change(" ".join(line.strip("#*_>- \t").split())) for line in ends]
+    return next(filter(None, reversed(days)), None)
+
+
+def _day_of_change(line: str) -> str | None:
+    changed = _CHANGED.search(line[:_LONGEST_CHANGE_LINE])
+    if changed is None:
+        return None
+    if written := _WRITTEN_DAY.match(line, changed.end()):
+        return _valid(_iso(written))
+    day = _DOTTED_DAY.match(line, changed.end()) or _UNIX_DAY.match(line, changed.end())
+    if day is None:
+        return None
+    return _valid(f"{day['year']}-{_MONTHS.get(day['month'].lower(), day['month']):0>2}-{day['day']:0>2}")
 
 
 def _is_apart(match: re.Match[str]) -> bool:

@@ -5,11 +5,24 @@ What a page hides from its readers is kept only where it may speak to AI systems
 
 import re
 from collections.abc import Mapping
+from itertools import takewhile
 
 from lxml.etree import HTMLParser
+from lxml.html import HtmlElement
 
 from contend.checks.injection import hidden_text
-from contend.sources.readers.document import Document, day_of, decode
+from contend.sources.readers.document import Document, day_of, day_of_change, decode
+from contend.sources.readers.html_blocks import (
+    Cell,
+    closing,
+    definition_blocks,
+    definition_lead,
+    inline,
+    span_of,
+    table_blocks,
+    without_idle_closings,
+)
+from contend.text import SENTENCE_STOPS
 
 _UNSEEN_TAGS = frozenset(
     {"script", "style", "noscript", "template", "svg", "math", "iframe", "object", "select", "button"}
@@ -17,10 +30,29 @@ _UNSEEN_TAGS = frozenset(
 _AROUND = frozenset({"nav", "aside", "footer"})
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _BLOCKS = frozenset(
-    {"p", "div", "section", "article", "main", "header", "ul", "ol", "dl", "dt", "dd", "table", "tr", "blockquote"}
-    | {"figure", "figcaption", "body", "details", "summary", "form", "hr", "li", "pre", *_HEADINGS, *_AROUND}
+    {"p", "div", "section", "article", "main", "header", "ul", "ol", "dl", "dt", "dd", "table", "tr", "td", "th"}
+    | {
+        "caption",
+        "blockquote",
+        "figure",
+        "figcaption",
+        "body",
+        "details",
+        "summary",
+        "form",
+        "hr",
+        "li",
+        "pre",
+        *_HEADINGS,
+        *_AROUND,
+    }
 )
 
+
+_PARTS = frozenset({"td", "th", "dt", "dd"})
+"""What is put together once it has ended."""
+_LONGEST_LINE = 150
+"""Characters of one that heads what follows."""
 
 LARGE_PAGE = 200_000
 """Bytes above which a page is read in a process apart: its attributes alone may become two hundred times as much."""
@@ -56,8 +88,13 @@ def html_to_markdown(html: str) -> Document:
     return page if page.text else _read(html, _UNSEEN_TAGS).page()
 
 
-_CODE_OR_MARK = re.compile(r"(?<!`)(`+)(?!`).{1,2000}?(?<!`)\1(?!`)|\\#+[ ]?|\\([*_`~\[\]<>+.)-])|\*+|~~", re.DOTALL)
-"""Code as it is; marks that trafilatura has escaped because they are text; and those of bold, italic and struck out."""
+_CODE_OR_MARK = re.compile(
+    r"((?<!`)(`+)(?!`)(?s:.{1,2000}?)(?<!`)\2(?!`)|^\*\*[^*\n]{1,150}\*\*$)|\\#+[ ]?|\\([*_`~\[\]<>+.)-])|\*+|~~",
+    re.MULTILINE,
+)
+"""Code and lines that are all bold, which stay as they are; marks that trafilatura has escaped because they are text;
+and those of bold, italic and struck out.
+"""
 
 
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w-]{1,40})", re.IGNORECASE)
@@ -75,7 +112,7 @@ def read_web_page(body: bytes, charset: str) -> str:
     meta = _META_CHARSET.search(body[:_HEAD])
     html = decode(body, declared_encoding=charset or (meta[1].decode() if meta else ""))
     if text := _extract(html):
-        plain = _CODE_OR_MARK.sub(lambda match: match[0] if match[1] else match[2] or "", text)
+        plain = _CODE_OR_MARK.sub(lambda match: match[1] or match[3] or "", text)
         return "\n\n".join([plain, *_read(html, _UNSEEN_TAGS | _AROUND).hidden_texts])
     return html_to_markdown(html).text
 
@@ -85,10 +122,28 @@ def _extract(html: str) -> str | None:
     if html.count("<") > _MOST_TAGS:
         return None
     try:
-        from trafilatura import extract  # noqa: PLC0415 - heavy, and an extra
+        from trafilatura import extract, load_html  # noqa: PLC0415 - heavy, and an extra
     except ImportError:
         return None
-    return extract(html, output_format="markdown", include_comments=False)
+    page = load_html(html)
+    if page is None:
+        return None
+    _join_terms(page)
+    return extract(page, output_format="markdown", include_comments=False)
+
+
+def _join_terms(page: HtmlElement) -> None:
+    """Puts terms into their definitions: trafilatura makes items of both that do not know each other."""
+    for definition in [*page.iter("dd")]:
+        terms = [*takewhile(lambda element: element.tag == "dt", definition.itersiblings(preceding=True))]
+        names = [" ".join(term.text_content().split()).rstrip("¶ ") for term in reversed(terms)]
+        if names:
+            first = next(
+                (child for child in definition.iterchildren("p") if not (definition.text or "").strip()), definition
+            )
+            first.text = f"{definition_lead(names)}{(first.text or '').lstrip()}"
+        for term in terms:
+            term.drop_tree()
 
 
 def _read(html: str, skip: frozenset[str]) -> "_PageReader":
@@ -99,6 +154,21 @@ def _read(html: str, skip: frozenset[str]) -> "_PageReader":
     return reader
 
 
+class _Terms:
+    """A definition list while it is read: the terms since the last definition, and what stands below them."""
+
+    def __init__(self) -> None:
+        self.terms: list[str] = []
+        self.body: list[str] = []
+        self.level = 0
+        """Of the headings that terms became; 0 where none did."""
+
+    def take(self) -> tuple[list[str], list[str]]:
+        taken = self.terms, self.body
+        self.terms, self.body = [], []
+        return taken
+
+
 class _PageReader:
     """Blocks of text, from what the parser tells of a page; it ends every tag that it begins."""
 
@@ -106,6 +176,7 @@ class _PageReader:
         self.title: list[str] = []
         self.meta: dict[str, str] = {}
         self.blocks: list[str] = []
+        self.around: list[str] = []
         self.hidden_texts: list[str] = []
         self._skip = skip
         self._skip_depth = 0
@@ -115,6 +186,16 @@ class _PageReader:
         self._words: list[str] = []
         self._mark = ""
         self._unseen_texts: list[str] = []
+        self._unseen_depth = 0
+        self._level = 1
+        self._bold_depth = 0
+        self._is_bold = True
+        self._has_anchor = False
+        # What is open, the innermost last: lists of blocks, to the last of which a block goes; tables; terms.
+        self._outs = [self.blocks]
+        self._spans: list[tuple[int, int]] = []
+        self._tables: list[list[list[Cell]]] = []
+        self._lists: list[_Terms] = []
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         if self._hidden_depth or _is_hidden(attributes):
@@ -126,33 +207,44 @@ class _PageReader:
             self.meta.setdefault(name.lower(), attributes.get("content", ""))
         elif tag in self._skip:
             self._skip_depth += 1
+            self._unseen_depth += tag in _UNSEEN_TAGS
         elif tag == "title" and not self._skip_depth:
             self._in_title = True
         elif tag == "br":
             self._words.append("\n" if self._in_code else " ")
-        elif tag in {"td", "th"}:
-            self._words.append(" | ")
+        elif tag in {"b", "strong"}:
+            self._bold_depth += 1
+        elif tag == "a":
+            self._has_anchor |= "href" not in attributes and not {"name", "id"}.isdisjoint(attributes)
         elif tag in _BLOCKS:
             self._end_block()
             self._mark = _HEADINGS.get(tag, "- " if tag == "li" else self._mark)
             self._in_code = tag == "pre"
+            self._open(tag, attributes)
 
     def end(self, tag: str) -> None:
         self._hidden_depth = max(0, self._hidden_depth - 1)
         if tag in self._skip:
             self._skip_depth -= 1
+            self._unseen_depth -= tag in _UNSEEN_TAGS
         elif tag == "title":
             self._in_title = False
+        elif tag in {"b", "strong"}:
+            self._bold_depth = max(0, self._bold_depth - 1)
         elif tag in _BLOCKS:
             self._end_block()
             self._mark = ""
             self._in_code = False
+            self._close(tag)
 
     def data(self, text: str) -> None:
         if self._in_title:
             self.title.append(text)
         elif not self._skip_depth:
             (self._unseen_texts if self._hidden_depth else self._words).append(text)
+            self._is_bold = self._is_bold and (self._bold_depth > 0 or not text.strip())
+        elif not self._unseen_depth:
+            self.around.append(text)
 
     def comment(self, text: str) -> None:
         if "<!--" not in text:  # else it never closed, and the rest of the page is in it
@@ -163,13 +255,65 @@ class _PageReader:
 
     def page(self) -> Document:
         day = next((day for name in _DAYS if (day := day_of(self.meta.get(name, "")))), None)
-        return Document(" ".join("".join(self.title).split()), "\n\n".join(self.blocks), published=day)
+        text = "\n\n".join(without_idle_closings(self.blocks))
+        changed = day_of_change("".join(self.around))
+        return Document(" ".join("".join(self.title).split()), text, published=day, changed=changed)
+
+    def _open(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if tag == "table":
+            self._tables.append([])
+        elif tag == "tr" and self._tables:
+            self._tables[-1].append([])
+        elif tag in _PARTS:
+            self._mark = ""
+            if tag == "dt" and self._lists and self._lists[-1].body:
+                self._add_definition()
+            self._outs.append([])
+            self._spans.append((span_of(attributes.get("colspan", "")), span_of(attributes.get("rowspan", ""))))
+        elif tag == "dl":
+            self._lists.append(_Terms())
+
+    def _close(self, tag: str) -> None:
+        if tag == "table" and self._tables:
+            self._outs[-1] += table_blocks(self._tables.pop())
+        elif tag in _PARTS and self._spans:
+            self._close_part(tag)
+        elif tag == "dl" and self._lists:
+            self._add_definition()
+            if level := self._lists.pop().level:
+                self._outs[-1].append(closing(level))
+
+    def _close_part(self, tag: str) -> None:
+        blocks, (columns, rows) = self._outs.pop(), self._spans.pop()
+        if tag in {"td", "th"} and self._tables:
+            self._tables[-1] = self._tables[-1] or [[]]
+            self._tables[-1][-1].append(Cell(blocks, columns, rows, tag == "th"))
+        elif tag == "dt" and self._lists:
+            self._lists[-1].terms += filter(None, [" ".join(map(inline, blocks)).rstrip("¶ ")])
+        elif tag == "dd" and self._lists:
+            self._lists[-1].body += blocks
+        else:
+            self._outs[-1] += blocks
+
+    def _add_definition(self) -> None:
+        terms, body = self._lists[-1].take()
+        level = self._level + len(self._lists)
+        blocks = definition_blocks(terms, body, level) if terms or body else []
+        if blocks and blocks[0].startswith("#"):
+            self._lists[-1].level = level
+        elif self._lists[-1].level:
+            blocks = [closing(level), *blocks]
+            self._lists[-1].level = 0
+        self._outs[-1] += blocks
 
     def _end_block(self) -> None:
         text = "".join(self._words)
         self._words.clear()
+        if self._skip_depth:
+            self.around.append("\n")
         if text.strip():
             self._add(text)
+        self._is_bold = True
         if not self._hidden_depth and any(self._unseen_texts):
             texts = hidden_text(" ".join(self._unseen_texts))
             self._unseen_texts.clear()
@@ -178,10 +322,20 @@ class _PageReader:
 
     def _add(self, text: str) -> None:
         if self._in_code:
-            self.blocks.append(f"```\n{text.strip()}\n```")
+            self._outs[-1].append(f"```\n{text.strip()}\n```")
         else:
-            self.blocks.append(self._mark + " ".join(text.split()).removeprefix("| "))
+            line = " ".join(text.split())
+            line = line.rstrip("¶ ") if self._mark.startswith("#") else line
+            self._outs[-1].append(f"**{line}**" if self._heads(line) else self._mark + line)
+            self._level = len(self._mark) - 1 if self._mark.startswith("#") else self._level
         self._mark = ""
+        self._has_anchor = False
+
+    def _heads(self, line: str) -> bool:
+        """Whether a line is meant to head what follows: all bold, or one that links lead to and that is no sentence."""
+        is_target = self._has_anchor and not line.endswith((*SENTENCE_STOPS, ",", ":", ";", "、", "："))
+        is_apart = not self._mark and not self._spans and "*" not in line
+        return is_apart and len(line) <= _LONGEST_LINE and (self._is_bold or is_target)
 
 
 def _is_hidden(attributes: Mapping[str, str]) -> bool:

@@ -1,0 +1,82 @@
+"""Literal words in text: names of parameters, numbers of clauses, error codes, as a person looks for them. Pure."""
+
+import re
+from itertools import groupby
+from typing import NamedTuple
+
+from contend.text import fold
+from contend.text.characters import CJK
+
+_MOST_CHARACTERS = 200
+_DROPPED = re.compile(r"[*`\u00ad]|\\(?=[!-/:-@\[-`{-~])")
+"""Marks of Markdown. A `*` in the words stands for anything, so that one in the text needs none."""
+_ALIKE = str.maketrans("‐‑‒–—―−‘’‚“”„", "-------'''\"\"\"")
+_LINE_MARK = re.compile(r"(?:[-+•‣|>・]|\d{1,3}[.)]) ?")
+_CJK_GAP = re.compile(rf"(?<=[{CJK}]) | (?=[{CJK}])")
+
+
+class ComparableText(NamedTuple):
+    """A text as words are looked for in it: its lines, and all on one."""
+
+    lines: list[str]
+    whole: str
+
+    @classmethod
+    def of(cls, text: str) -> "ComparableText":
+        lines = [plain for line in text.split("\n") if (plain := _comparable(line))]
+        return cls(lines, _without_gaps(" ".join(lines)))
+
+
+class LiteralWords:
+    """Words that stand in a text as they are, in any case, width and white space.
+
+    `*` stands for anything within a line and `?` for one character there; there are no other patterns. Words of over
+    200 characters count up to there.
+    """
+
+    def __init__(self, words: str) -> None:
+        parts = [_comparable(part) for part in words.strip()[:_MOST_CHARACTERS].split("*")]
+        self._parts = [part for part in parts if part]
+        self._patterns = [_pattern(part) for part in self._parts]
+        self._has_gaps = len(parts) > 1 or any("?" in part for part in parts)
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to look for."""
+        return any(part.strip("? ") for part in self._parts)
+
+    def stand_in(self, text: ComparableText) -> bool:
+        """Whether the words stand there; across lines where they have no `*` or `?`."""
+        return any(map(self._stand_in_line, text.lines)) if self._has_gaps else self._stand_in_line(text.whole)
+
+    def open_a_line(self, text: ComparableText) -> bool:
+        """Whether a line begins with the words, or behind the mark of an item or row, as a definition does."""
+        return any(
+            self._patterns[0].match(line, mark.end() if (mark := _LINE_MARK.match(line)) else 0)
+            and self._stand_in_line(line)
+            for line in text.lines
+        )
+
+    def _stand_in_line(self, line: str) -> bool:
+        place = 0
+        # Each part at its first place behind the one before: where that leads nowhere, no later place does.
+        for pattern in self._patterns:
+            match = pattern.search(line, place)
+            if match is None:
+                return False
+            place = match.end()
+        return True
+
+
+def _comparable(line: str) -> str:
+    """A line in small letters of one width, without marks of Markdown, its words a space apart, Japanese without."""
+    return _without_gaps(fold(_DROPPED.sub("", line)).translate(_ALIKE))
+
+
+def _without_gaps(line: str) -> str:
+    return line if line.isascii() else _CJK_GAP.sub("", line)
+
+
+def _pattern(part: str) -> re.Pattern[str]:
+    """The part as a pattern of fixed length: each place in a text is tried once."""
+    runs = ("".join(run) for _, run in groupby(part, key=lambda character: character == "?"))
+    return re.compile("".join(f".{{{len(run)}}}" if run[0] == "?" else re.escape(run) for run in runs))
