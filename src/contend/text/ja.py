@@ -82,27 +82,16 @@ OPENERS = (
 )
 """Openers that alone made judges give full marks."""
 
-ROLE = r"[いりきみえけげれちしめせ]?(から|まで|より|について|なら|[はがをにでとへもの])"
-"""The particle that tells a word's role, with the ending before it."""
-
-ROLES_OF_ONE_THING = frozenset("はがをも")
-
-EMPTY_NOUNS = frozenset({"場合", "時", "事", "際", "点", "必"})
-"""Nouns that say nothing of a subject."""
-
-DENIAL = rf"{NEGATION}|(?<=[うくぐすつぬぶむる])な(?=[。、！!」]|\Z)|なけれ(?!ばな)|[や止辞]め(?!る前)|だめ|駄目"
-"""What a lesson advises against."""
-
-ORDER = r"[てで]から|[たの]あと|まえに|つぎに|それから|のちに"
-"""Words by which a lesson says what comes first."""
-
 ORDER_TO_MODELS = (
     r"(?:指示|命令|ルール|規則|プロンプト).{0,12}(?:無視|忘れ|従うな|上書き)|(?:無視|忘れ).{0,12}(?:指示|命令|ルール|規則)"
     r"|システム\s*プロンプト|隠された指示|(?:満点|最高点).{0,4}(?:付け|つけ|与え)"
     r"|(?:パスワード|秘密鍵).{0,8}(?:出力|表示|教え|書き出)"
     r"|(?:AI|人工知能|言語モデル|アシスタント)(?:は|が|なら).{0,30}(?:こと|せよ|しろ|ください)"
 )
-CREDENTIALS = r"(?:パスワード|暗証番号|秘密鍵|合言葉|(?:API|アクセス)\s?キー)\s*(?:は|[:：=])\s*\S"
+CREDENTIALS = (
+    r"(?:パスワード|暗証番号|秘密鍵|合言葉|(?:API|アクセス)\s?キー)"
+    r"(?:\s*(?:は|[:：=])\s*\S|[^。]{1,20}?(?:は|が|[:：=])\s*[「『]?[A-Za-z][!-~]{3,}\d)"
+)
 PERSONAL_DATA = r"生年月日|(?:自宅の?|現)住所|旅券番号|マイナンバー"
 GRADING = r"審査員|採点者|評価者|(?:評価)?指標の|得点|(?:点数?|スコア|評価)(?:を|が)(?:上げ|上が|稼|得|高|伸)"
 """What keeps a lesson out of a playbook: orders to models, secrets, data of a person, talk of scores."""
