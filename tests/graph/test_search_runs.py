@@ -1,12 +1,17 @@
 """Runs without a language model: a search of the user's documents, no contest."""
 
+import asyncio
 import json
 import re
+import sqlite3
+import zlib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
+import contend
 from contend.contest.graph import build_contest_graph
 from contend.errors import InputError
 from contend.models.events import RoundScored, WinnerPicked
@@ -176,6 +181,7 @@ def test_the_terminal_shows_the_passages_and_how_to_set_a_model(
     refused = terminal("run", NOWHERE, "--docs", documents, "--json")
 
     assert (result.code, result.err) == (0, "")
+    assert re.search(r"round 1: found \d passages", result.out)
     assert "Completed: a search of your documents; no language model" in result.out
     assert "Key deposit: 50 euros, returned when you leave" in result.out
     assert "Set OPENAI_API_KEY, or OPENAI_BASE_URL" in result.out
@@ -279,3 +285,33 @@ async def test_a_workspace_of_an_earlier_release_calls_its_search_quotes(workspa
 
     assert outcome.summary is not None
     assert (outcome.status, outcome.summary.best_team_id) == ("completed", "quotes")
+
+
+async def test_a_run_that_an_earlier_release_stored_as_quotes_is_read(
+    workspace: Path, documents: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    contest = Contest(workspace, documents, None)
+    outcome = await contest.run(QUESTION, thread_id="old")
+    assert _rename_kind(workspace / "checkpoints.sqlite")
+
+    services = contest.services()
+    status = await contend.status("old", services=services)
+    await services.aclose()
+
+    assert (status.status, status.report) == ("completed", outcome.report)
+    shown = await asyncio.to_thread(Terminal(workspace, capsys.readouterr), "report", "old")
+    assert (shown.code, shown.out.strip()) == (0, (outcome.markdown or "").strip())
+
+
+def _rename_kind(file: Path) -> int:
+    """Write the kind of each team as earlier releases named it; how many places were changed."""
+    count = 0
+    with closing(sqlite3.connect(file)) as connection, connection:
+        for table, column in (("checkpoints", "checkpoint"), ("writes", "value")):
+            for row, packed in connection.execute(f"SELECT rowid, {column} FROM {table}").fetchall():  # noqa: S608
+                plain = zlib.decompress(packed) if packed[:1] == b"x" else packed
+                count += plain.count(b"kind\xa6search")
+                former = zlib.compress(plain.replace(b"kind\xa6search", b"kind\xa6quotes"))
+                new = former if packed[:1] == b"x" else plain
+                connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (new, row))  # noqa: S608
+    return count

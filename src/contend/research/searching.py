@@ -69,8 +69,7 @@ class SearchNode:
             self.services.documents, found, plan=plan, report=report, content=content, language=language
         )
         detail = how_many(state, sum(len(each.passages) for each in found), "found_passages")
-        text = await self.services.documents.put(submission.content)
-        tell_step(self.services, first, "write", detail, document=text)
+        tell_step(self.services, first, "search", detail)
         return {
             **AT_BEGIN,
             "task_plan": plan.model_dump(mode="json"),

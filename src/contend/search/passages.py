@@ -18,14 +18,15 @@ from contend.text import (
     without_item_mark,
     without_sentences,
 )
+from contend.text.characters import CJK, HAN
 
 _CHARACTERS = {"en": 700, "ja": 350}
 """About so much of a section is shown."""
 
 _NUMBER = re.compile(r"(?:(?<![\w.,(（])(\d{1,2})[.)）．、](?!\d)|(?<![A-Za-z\d])[(（](\d{1,2})[)）]|([①-⑳]))\s*")
 _OTHER_STOPS = re.compile(r"(?<=[؟।॥])\s*")
-_WORD = re.compile(r"\d+(?:[.,]\d+)*|(?:(?![\u3005-\u30ff\u3400-\u9fff])[^\W\d_])+")
-_CHARACTER_RUN = re.compile(r"[\u3005-\u3007\u3400-\u9fff]+|[\u30a1-\u30fa\u30fc]+")
+_WORD = re.compile(rf"\d+(?:[.,]\d+)*|[^\W\d_{CJK}]+")
+_CHARACTER_RUN = re.compile(rf"[{HAN}]+|[\u30a1-\u30fa\u30fc]+")
 _RULER = re.compile(r"\|?[\s:|-]+\Z")
 
 

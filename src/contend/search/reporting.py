@@ -10,11 +10,10 @@ from contend.models.task import title_of
 from contend.report.plain import plain_title, table_row, table_ruler
 from contend.search.passages import PartPassages, ShownPassage, is_code, is_row, is_ruler
 from contend.text import WORDS, Words, clean, file_name, inert, shorten, split_code, terms, without_item_mark
+from contend.text.characters import CJK
 
 _MARK_UP = re.compile(r"\*\*|__|(?<!!)\[([^\[\]]*)\]\([^()\s]*\)")
-_CHARACTER = r"[\u3005-\u3007\u3041-\u30ff\u3400-\u9fff]"
-_WORDS = re.compile(rf"\d+(?:[.,]\d+)*|{_CHARACTER}+|(?:(?!{_CHARACTER})[^\W\d_])+")
-_CHARACTER_RUN = re.compile(_CHARACTER)
+_WORDS = re.compile(rf"\d+(?:[.,]\d+)*|(?P<run>[{CJK}]+)|[^\W\d_{CJK}]+")
 _PART, _SUMMARY, _FINDING = 300, 500, 300
 _MOST_FINDINGS = 20
 
@@ -152,19 +151,20 @@ def _emphasize(text: str, words: frozenset[str]) -> str:
     markdown, end = "", 0
     for match in _WORDS.finditer(text):
         markdown += inert(text[end : match.start()])
-        markdown += "".join(f"**{run}**" if strong else run for strong, run in _runs(match[0], words))
+        pieces = _pieces(match[0], words) if match["run"] else [(not words.isdisjoint(terms(match[0])), match[0])]
+        markdown += "".join(f"**{piece}**" if strong else piece for strong, piece in pieces)
         end = match.end()
     return markdown + inert(text[end:])
 
 
-def _runs(word: str, wanted: frozenset[str]) -> list[tuple[bool, str]]:
-    """A word, or a run of Japanese or Chinese, in pieces: whether each is one of the wanted terms, and its text."""
-    if not _CHARACTER_RUN.match(word):
-        return [(not wanted.isdisjoint(terms(word)), word)]
-    hit = [False] * len(word)
-    for place in range(len(word)):
-        for length in (1, 2):
-            if word[place : place + length] in wanted:
-                hit[place : place + length] = [True] * len(word[place : place + length])
-    pieces = groupby(zip(hit, word, strict=True), key=lambda pair: pair[0])
-    return [(strong, "".join(letter for _, letter in piece)) for strong, piece in pieces]
+def _pieces(run: str, wanted: frozenset[str]) -> list[tuple[bool, str]]:
+    """A run of Japanese or Chinese in pieces: whether each is of wanted terms, and its text."""
+    hits = {
+        at
+        for place in range(len(run))
+        for length in (1, 2)
+        if run[place : place + length] in wanted
+        for at in range(place, place + length)
+    }
+    pieces = groupby(range(len(run)), key=hits.__contains__)
+    return [(strong, "".join(run[at] for at in places)) for strong, places in pieces]
