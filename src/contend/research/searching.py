@@ -102,9 +102,8 @@ async def _find(services: Services, state: ResearchState, parts: Sequence[str]) 
 def _passages(
     parts: Sequence[str], hits: Sequence[Sequence[FoundPassage]], editions: Sequence[search.Edition]
 ) -> list[search.PartPassages]:
-    planted = PlantedText(
-        (hit.result.url, f"{hit.result.title}\n\n{hit.heading}\n\n{hit.text}") for of_part in hits for hit in of_part
-    )
+    texts = ((hit.result.url, f"{hit.result.title}\n\n{hit.heading}\n\n{hit.text}") for each in hits for hit in each)
+    planted = PlantedText(dict.fromkeys(texts))
     most = _MOST_OF_A_PART if parts[1:] else _MOST_PASSAGES
     newest = search.newest_editions(editions)
     found = [search.passages_of(part, of_part, planted, newest) for part, of_part in zip(parts, hits, strict=True)]
