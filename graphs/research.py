@@ -3,8 +3,8 @@
 Each node, what it does, and what comes next: → one of these, ⇒ one for each, side by side.
 
     start                                                 → open_run, supervise
-    open_run       on its own: settles theme and options  → supervise, quote
-    quote          without a model: passages that answer  → end
+    open_run       on its own: settles theme and options  → supervise, find_passages
+    find_passages  without a model: the nearest passages  → end
     supervise      plans, and alone says what is next     ⇒ search, or → approve_plan, collect, write, review, end
     approve_plan   a person looks at the plan             ⇒ search, or → approve_plan, supervise, collect
     search         one query at one source                → collect

@@ -230,7 +230,7 @@ async def learn_from(
 
     Raises:
         UnknownThread: no run is known under this thread.
-        InputError: the run gave quotes or is not at its end.
+        InputError: the run was a search or is not at its end.
         ModelError: the reflector's model failed.
     """
     thread = checked_thread(thread_id)

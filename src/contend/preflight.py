@@ -27,10 +27,10 @@ from contend.settings import RunSetup
 from contend.stores.checkpoints import check_checkpointer
 from contend.text import WORDS, clean, estimate_tokens, reason_text, shorten
 
-QUOTES = TeamConfig(team_id="quotes", name="Quotes", kind="quotes", sources=["local"])
+SEARCH = TeamConfig(team_id="search", name="Search", kind="search", sources=["local"])
 """The team of a run without a language model, where the workspace has none of its kind."""
 
-QUOTES_NEED = "sources: without a language model contend quotes from documents of your own, and there are none"
+SEARCH_NEEDS = "sources: without a language model contend searches documents of your own, and there are none"
 
 
 class Opening(NamedTuple):
@@ -284,24 +284,24 @@ def _check_metrics(services: Services, evaluator: EvaluatorConfig) -> None:
 
 
 def _settle_kind(setup: RunSetup) -> RunSetup:
-    """A contest of teams with a language model, or a run that gives quotes: the one team of that kind, one round.
+    """A contest of teams with a language model, or a search: the one team of that kind, one round.
 
     Raises:
         InputError: teams of both kinds are named, or teams that need a language model where there is none.
     """
-    quoting = [team for team in setup.teams if not team_kind(team.kind).may_win]
+    searching = [team for team in setup.teams if not team_kind(team.kind).may_win]
     others = [team for team in setup.teams if team_kind(team.kind).may_win]
     by_name = setup.teams_named
-    if setup.options.models and not (by_name and quoting):
+    if setup.options.models and not (by_name and searching):
         return setup._replace(teams=others)
-    if by_name and others and quoting:
-        raise InputError(f"teams: {quoting[0].team_id} gives quotes and competes with nobody: name it alone")
+    if by_name and others and searching:
+        raise InputError(f"teams: {searching[0].team_id} only searches and competes with nobody: name it alone")
     if by_name and others:
         lack = f"no OPENAI_API_KEY or OPENAI_BASE_URL is set, and team {others[0].team_id} needs a language model"
-        raise NotReady(lack, "set one, or name no team for quotes from your documents")
+        raise NotReady(lack, "set one, or name no team for a search of your documents")
     once = {"models": {}, "min_rounds": 1, "max_rounds": 1, "learn": False, "synthesis": False}
     options = setup.options.model_copy(update=once)
-    return setup._replace(options=options, teams=quoting[:1] or [QUOTES], teams_named=True)
+    return setup._replace(options=options, teams=searching[:1] or [SEARCH], teams_named=True)
 
 
 def _source_names(services: Services, setup: RunSetup) -> list[str]:
@@ -323,7 +323,7 @@ async def _check_sources(services: Services, setup: RunSetup) -> tuple[list[str]
     field += " that can be read" if setup.options.documents else ""
     if not on and not setup.options.models:
         why = off.get("local", "it is not among the run's sources")
-        raise InputError(f"{QUOTES_NEED} ({why}): give some as {field}, or set OPENAI_API_KEY or OPENAI_BASE_URL")
+        raise InputError(f"{SEARCH_NEEDS} ({why}): give some as {field}, or set OPENAI_API_KEY or OPENAI_BASE_URL")
     if not on and all(team.sources for team in setup.teams):
         why = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "no team uses one of them"
         raise InputError(f"sources: none is on ({why}); give {field}, or see `contend doctor`")

@@ -110,7 +110,7 @@ async def check_models(services: Services, models: Sequence[str]) -> list[str]:
     """
     if homeless := [model for model in models if services.models.lack(model)]:
         lack = f"no OPENAI_API_KEY or OPENAI_BASE_URL is set, and the run would ask {_some(homeless)}"
-        raise NotReady(lack, "set one, or name no model for quotes from your documents")
+        raise NotReady(lack, "set one, or name no model for a search of your documents")
     places = services.models.by_endpoint(models)
     checks = (_check_endpoint(endpoint, list(names.values())) for endpoint, names in places)
     return [warning for warnings in await asyncio.gather(*checks) for warning in warnings]
@@ -123,7 +123,7 @@ async def _check_endpoint(endpoint: Endpoint, models: Sequence[str]) -> list[str
     except SlowAnswer as why:
         return [f"endpoint {address} {why}: it may be busy, or load a model"]
     except NoAnswer as why:
-        remedy = f"{endpoint.remedy}, or give --team quotes to do without"
+        remedy = f"{endpoint.remedy}, or give --team search to do without"
         raise NotReady(f"endpoint {address} {why}", remedy) from None
     if missing := missing_models(models, names):
         remedy = "give --model NAME, or set `default` in the workspace's config/models.toml"

@@ -60,7 +60,7 @@ class Registry(Generic[T]):
 
 TEAM_KINDS = {
     "research": "contend.research.graph:ResearchTeam",
-    "quotes": "contend.research.quoting:QuotesTeam",
+    "search": "contend.research.searching:SearchTeam",
     "graph": "contend.research.graph_team:GraphTeam",
 }
 

@@ -63,7 +63,7 @@ def test_a_lesson_is_added_edited_retired_restored_and_each_step_is_a_version_wi
     )
     assert [bullet["content"] for bullet in removed_lessons] == [YEAR]
     assert sorted(contents(api, ports)) == sorted([reworded, TIDES, YEAR])
-    assert api.get(ports)["bullets"][0]["helpful"] == 3
+    assert api.get(ports)["bullets"][0]["helpful"] == 0
     versions = api.get(f"{ports}/versions")["versions"]
     assert [(each["reason"], [item["operation"] for item in each["delta_items"]]) for each in versions] == [
         ("restored by hand", ["ADD"]),

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from contend.text import bare_text, detect_language, shorten, split_sentences, terms
+from contend.text import bare_text, question_language, shorten, split_sentences, terms
 
 _PASSAGE = re.compile(r"^<P(\d+)-[0-9a-f]{8}>.*\n", re.MULTILINE)
 _BLOCK = re.compile(r"<([a-z]{1,20})-([0-9a-f]{8})>\n?(.*?)\n?</\1-\2>", re.DOTALL)
@@ -473,7 +473,7 @@ def _settled_submission(request: ChatRequest) -> str:
 
 
 def _japanese(request: ChatRequest) -> bool:
-    return detect_language(request.theme) == "ja"
+    return question_language(request.theme) == "ja"
 
 
 def _words(text: str) -> list[str]:

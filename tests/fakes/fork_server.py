@@ -41,7 +41,7 @@ _LOADED = (
     *(
         "anyio._backends._asyncio",
         "bm25s",
-        "contend.quotes",
+        "contend.search",
         "httpcore2",
         "tokenizers",
         "truststore",

@@ -30,7 +30,7 @@ Experts on resume after a crash of a team agree on {CANARY}.
 
 
 @pytest.mark.parametrize("theme", [ENGLISH, JAPANESE], ids=["en", "ja"])
-@pytest.mark.parametrize("set_to_a_model", [True, False], ids=["model", "quotes"])
+@pytest.mark.parametrize("set_to_a_model", [True, False], ids=["model", "search"])
 async def test_orders_in_a_document_reach_no_system_message_report_or_playbook(
     workspace: Path, documents: Path, vendors: Vendors, theme: str, set_to_a_model: bool
 ) -> None:

@@ -147,13 +147,13 @@ HUM = [
     "Engineers fix dampers to the cables of a long bridge, which take the energy out of the swing.",
     "Fairings along the deck guide the air and keep the vortices of the wind small.",
 ]
-QUOTES = {"sources": ["local"], "teams": ["quotes"]}
+SEARCH = {"sources": ["local"], "teams": ["search"]}
 
 
 async def test_a_report_names_the_page_of_each_passage_of_a_pdf_file_that_it_cites(reader: Path) -> None:
     """As `sources-and-documents.md` says."""
     (reader / "hum.pdf").write_bytes(make_pdf([["Contents of this booklet"], HUM]))
-    options = RunOptions.model_validate({**QUOTES, "documents": [str(reader / "hum.pdf")]})
+    options = RunOptions.model_validate({**SEARCH, "documents": [str(reader / "hum.pdf")]})
 
     outcome = await contend.run(QUESTION, options=options)
 
@@ -166,7 +166,7 @@ async def test_a_report_names_documents_by_their_paths_in_a_folder_that_a_link_l
     (reader / "notes").mkdir()
     (reader / "notes" / "hum.md").write_text("\n\n".join(["# Bridges", *HUM]), "utf-8")
     (reader / "linked").symlink_to(reader / "notes")
-    options = RunOptions.model_validate({**QUOTES, "documents": [str(reader / "linked")]})
+    options = RunOptions.model_validate({**SEARCH, "documents": [str(reader / "linked")]})
 
     outcome = await contend.run(QUESTION, options=options)
 
@@ -180,7 +180,7 @@ async def test_rows_of_a_table_are_quoted_without_a_model_as_they_are_read(reade
     months = ["January,4200,31", "February,4350,28", "March,4100,30", "April,4000,26"]
     rows = [f"{plant},{month}" for plant in ("Kassel", "Lyon") for month in months]
     (reader / "plants.csv").write_text("\n".join(["plant,month,units,defects", *rows]), "utf-8")
-    options = RunOptions.model_validate({**QUOTES, "documents": [str(reader / "plants.csv")]})
+    options = RunOptions.model_validate({**SEARCH, "documents": [str(reader / "plants.csv")]})
 
     outcome = await contend.run("How many units did the plant in Kassel make in January?", options=options)
 

@@ -47,7 +47,9 @@ if TYPE_CHECKING:
 
 _PRIMARY = "Search primary sources before opinion pieces."
 _REWORDED = "Before opinion pieces, search primary sources."
-_IN_OTHER_WORDS = "Consult original documents ahead of commentary."
+_IN_OTHER_WORDS = "Look for primary sources ahead of opinion pieces."
+_FAR_WORDS = "Consult original documents ahead of commentary."
+_NAMES_OF_ONE = [{_IN_OTHER_WORDS, _PRIMARY}, {_FAR_WORDS, _PRIMARY}]
 _YEAR = "Name the year of every figure you cite."
 
 
@@ -56,7 +58,7 @@ class Stub:
 
     Feedback becomes an insight, an insight an ADD; `UPDATE id: text` and `DELETE id` name other operations. A bullet
     is tagged by the first word of its content, `helpful` unless that is a tag. Two lessons are one where
-    `_IN_OTHER_WORDS` is the second name of `_PRIMARY`, or they have the same letters.
+    `_IN_OTHER_WORDS` and `_FAR_WORDS` are other names of `_PRIMARY`, or they have the same letters.
     """
 
     name = "stub"
@@ -117,7 +119,7 @@ def _compare(values: Mapping[str, Any]) -> LessonPairsReply:
     pairs = []
     for pair in values["pairs"]:
         first, second = (sorted(re.findall(r"\w", str(pair[side]).casefold())) for side in ("first", "second"))
-        same = first == second or {str(pair["first"]), str(pair["second"])} == {_IN_OTHER_WORDS, _PRIMARY}
+        same = first == second or {str(pair["first"]), str(pair["second"])} in _NAMES_OF_ONE
         answer = {"number": pair["number"], "polarity": "same" if same else "neither", "difference": ""}
         pairs.append(answer | {"first_says_second": same, "second_says_first": same})
     return LessonPairsReply.model_validate({"pairs": pairs})
@@ -509,7 +511,7 @@ async def test_a_proposal_saves_nothing_and_shows_what_code_decides(stub: Stub, 
 
 async def test_adds_are_checked_again_against_what_another_curator_saved(stub: Stub, playbooks: PlaybookStore) -> None:
     curator = _curator(stub, playbooks)
-    lessons = [_lessons(_PRIMARY), _lessons(_REWORDED)]
+    lessons = [_lessons(_PRIMARY), _lessons(_PRIMARY.upper())]
     proposals = [
         await curator.propose(each, "default", execution_id=f"run-{number}") for number, each in enumerate(lessons)
     ]
@@ -598,6 +600,19 @@ async def test_a_lesson_that_a_model_reads_as_the_same_becomes_an_update(stub: S
     assert [prompt for prompt, _, _ in stub.calls] == ["curator/curate", "lessons/same"]
     assert [(item.operation, item.bullet_id) for item in result.delta_items] == [("UPDATE", "b-1")]
     assert (await playbooks.load("default")).bullets[0].helpful == 2
+
+
+async def test_a_models_same_overwrites_no_lesson_that_the_embedder_finds_far(
+    stub: Stub, playbooks: PlaybookStore
+) -> None:
+    await _fill(playbooks, _bullet("b-1", _PRIMARY, runs=("a", "b")))
+
+    result = await _curator(stub, playbooks).curate(_lessons(_FAR_WORDS), "default")
+
+    old, new = (await playbooks.load("default")).bullets
+    assert [item.operation for item in result.delta_items] == ["ADD"]
+    assert (old.content, old.helpful) == (_PRIMARY, 2)
+    assert (new.content, new.status, new.helpful, new.conflicts_with) == (_FAR_WORDS, "quarantined", 0, None)
 
 
 _SOUND = {

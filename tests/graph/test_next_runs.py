@@ -49,7 +49,7 @@ def _leave(graph: Any, keys: set[str], options: RunOptions) -> dict[str, Any]:  
     [
         (build_contest_graph, ContestState, "open_run", "finish_run"),
         (build_team_graph, TeamState, "brief", "finish_run"),
-        (build_research_graph, ResearchState, "open_run", "quote"),
+        (build_research_graph, ResearchState, "open_run", "find_passages"),
     ],
 )
 async def test_a_run_begins_with_nothing_that_the_one_before_left(

@@ -27,7 +27,7 @@ def test_without_any_key_the_main_job_can_run_and_each_thing_says_how_it_is(term
     result = terminal("doctor")
 
     assert result.code == 0
-    assert "quotes from your documents, without a language model" in result.out
+    assert "searches your documents, without a language model" in result.out
     assert "give --docs PATH to a run" in result.out
     assert "set TAVILY_API_KEY" in result.out
     assert "Ready.\nNext  contend run THEME --docs FOLDER" in result.out
@@ -84,7 +84,7 @@ def test_an_endpoint_that_is_not_there_is_a_fault(terminal: Terminal, monkeypatc
 
     assert code == 2
     assert "cannot be reached" in findings["model"]["said"]
-    assert "--team quotes" in findings["model"]["remedy"]
+    assert "--team search" in findings["model"]["remedy"]
 
 
 @pytest.mark.parametrize("body", [b"[]", b'{"data": null}', b'{"data": []}'])

@@ -1,6 +1,7 @@
 """Which lessons are one, which may enter a playbook, where they go, which a run starts with."""
 
 from collections import Counter
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import pytest
 from contend.errors import InputError
 from contend.learning.curator import read_sections
 from contend.learning.graph import with_credit
-from contend.learning.meaning import CONTRADICTION, Nearness, contradicts
+from contend.learning.meaning import LIKENESS, Nearness, same_words
 from contend.learning.screening import SCREENING_RULES, Sources, rejection_reason
 from contend.learning.selection import Holdout, choose_holdout, select_bullets
 from contend.models.playbook import Bullet, Playbook, PlaybookSection, ReflectionResult, Trial
@@ -35,66 +36,38 @@ def _bullet(key: str, content: str, *, helpful: int = 0, active: bool = True) ->
     )
 
 
-def _says_the_same(content: str, other: str) -> bool:
-    return Nearness([]).same(content, other)
-
-
 def _pairs(kind: str) -> list[tuple[str, str]]:
     lines = (Path(__file__).parents[1] / "data" / "lessons" / "test.tsv").read_text("utf-8").splitlines()
     return [(line.split("\t")[2], line.split("\t")[3]) for line in lines if line.split("\t")[0] == kind]
 
 
-@pytest.mark.parametrize("kind", ["negation", "number", "object", "near"])
-def test_a_lesson_of_other_polarity_number_or_object_is_never_the_same(kind: str) -> None:
-    pairs = _pairs(kind)
-
-    assert len(pairs) >= 26
-    assert [pair for pair in pairs if _says_the_same(*pair) or _says_the_same(*reversed(pair))] == []
-
-
-def test_the_share_of_rewordings_read_as_contradictions_is_what_the_record_says() -> None:
-    verdicts = [contradicts(*pair) for pair in _pairs("same")]
-
-    assert sum(verdicts) / len(verdicts) == CONTRADICTION.false_alarms
+def _halves(language: str) -> list[list[list[str]]]:
+    """The pairs of a language: those that the thresholds were chosen on, and those that test them."""
+    lines = (Path(__file__).parents[1] / "data" / "lessons" / "test.tsv").read_text("utf-8").splitlines()
+    cells = [line.split("\t") for line in lines]
+    return [[each for each in cells[start::2] if each[1] == language] for start in (0, 1)]
 
 
-def test_most_rewordings_are_found_without_a_model() -> None:
-    assert sum(_says_the_same(*pair) for pair in _pairs("same")) >= 24
+def _likeness(text: str, other: str) -> float:
+    near = Nearness([_bullet("b-1", other)]).of(text, "b-1")
+    assert near
+    return near.likeness
 
 
-@pytest.mark.parametrize(
-    ("lesson", "other"),
-    [
-        ("Check dates.", "check　ＤＡＴＥＳ．"),
-        ("Quote the contract on penalties.", "For penalties, quote the contract."),
-        ("一次資料を先に探す。", "先に一次資料を探す。"),
-    ],
-)
-def test_a_lesson_in_other_order_or_letters_is_the_same(lesson: str, other: str) -> None:
-    assert _says_the_same(lesson, other)
+def _unrelated(pairs: list[list[str]]) -> list[float]:
+    return [_likeness(*each) for each in combinations(dict.fromkeys(pair[2] for pair in pairs), 2)]
 
 
-@pytest.mark.parametrize(
-    ("lesson", "other"),
-    [
-        (
-            "Take prices from the offer and dates from the letter.",
-            "Take dates from the offer and prices from the letter.",
-        ),
-        ("Process left, insight 3: check the dates.", "Process right, insight 3: check the dates."),
-        ("For plan A, search arXiv first.", "For plan B, search arXiv first."),
-        ("No more than five findings.", "More than five findings."),
-        ("The audit corrects the letter.", "The letter corrects the audit."),
-        ("価格は見積書から、日付は書簡から取る。", "日付は見積書から、価格は書簡から取る。"),
-        ("監査は書簡を訂正する。", "書簡は監査を訂正する。"),
-        ("図の検索をする。", "図の検索をやめる。"),
-        ("検索をくり返す。", "検索をくり返すな。"),
-        ("英語の資料を優先する。", "日本語の資料を優先する。"),
-        ("関連が弱い: 問いの語を取り上げる文だけを残す。", "明快さが弱い: 文を文書ごとにまとめ、繰り返さない。"),
-    ],
-)
-def test_a_lesson_about_something_else_is_not_the_same(lesson: str, other: str) -> None:
-    assert not _says_the_same(lesson, other)
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_embedder_agrees_to_rewordings_and_not_to_lessons_about_something_else(language: str) -> None:
+    likeness = LIKENESS["StaticEmbedder", language]
+    chosen_on, tested = _halves(language)
+    rewordings = [_likeness(text, other) for kind, _, text, other in tested if kind == "same"]
+
+    assert sum(each >= likeness.threshold for each in rewordings) >= 0.9 * len(rewordings)
+    assert sum(each >= likeness.threshold for each in _unrelated(chosen_on)) <= 0.01 * len(_unrelated(chosen_on))
+    alarms = [each >= likeness.threshold for each in _unrelated(tested)]
+    assert round(sum(alarms) / len(alarms), 4) == likeness.false_alarms
 
 
 class _UnknownEmbedder:
@@ -102,10 +75,20 @@ class _UnknownEmbedder:
         return default_embedder().embed(texts)
 
 
-def test_an_embedder_nobody_measured_makes_no_verbs_synonyms() -> None:
+def test_an_embedder_that_nobody_measured_agrees_to_nearly_the_same_words_alone() -> None:
     lesson, again = "Check the table's dates.", "Verify the table's dates."
 
-    assert [Nearness([], embedder).same(lesson, again) for embedder in (None, _UnknownEmbedder())] == [True, False]
+    for embedder, agrees in ((None, True), (_UnknownEmbedder(), False)):
+        nearness = Nearness([_bullet("b-1", lesson)], embedder)
+        assert nearness.agrees(again, nearness.near(again)[0]) is agrees
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [("check　ＤＡＴＥＳ", True), ("Check dates!", True), ("Check the dates.", False), ("Check no dates.", False)],
+)
+def test_case_width_and_the_last_stop_make_no_other_lesson(other: str, same: bool) -> None:
+    assert same_words("Check dates.", other) is same
 
 
 _SECRETS = [
@@ -114,6 +97,11 @@ _SECRETS = [
     "Log in with token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.sig when asked.",
     "Use AKIAIOSFODNN7EXAMPLE for the price table.",
     "倉庫の資料ではパスワードは kamome77 を使う。",
+    "The password for the staging archive is hunter2-Harbour.",
+    "The archive's password, which the minutes name, is hunter2-harbour-gull.",
+    "Password of the second data room: hunter2gull",
+    "Where a login is asked, hunter2-gull is the password.",
+    "パスワード（倉庫の資料）は「hunter2-kamome」。",
     "Sign requests with 4f9a1c7be02d5568aa31b7c90ef4d2188c6e77d1.",
 ]
 
@@ -239,6 +227,8 @@ def test_links_code_and_orders_to_the_model_stay_out(text: str, reason: str) -> 
         "The rounds with the highest score cited more.",
         "一次資料（論文・規格）を先に探し、年を添える。",
         "Answer every point of the plan: none may stay open.",
+        "When a password policy is asked for, say that its least length is 12 characters.",
+        "For access keys, say which standard is named: ISO 27001 or another.",
     ],
 )
 def test_plain_lessons_may_enter(text: str) -> None:

@@ -13,6 +13,7 @@ from contend.models.playbook import (
     Bullet,
     BulletEvaluation,
     DeltaContextItem,
+    Likeness,
     Observation,
     Playbook,
     PlaybookSection,
@@ -59,6 +60,11 @@ def _update(key: str | None, content: str) -> DeltaContextItem:
     return DeltaContextItem(operation="UPDATE", bullet_id=key, content=content, searchable_text="new words")
 
 
+def _read_as(likeness: Likeness, item: DeltaContextItem, key: str = "b-1") -> DeltaContextItem:
+    """The item with what a model said of it beside a bullet."""
+    return item.model_copy(update={"readings": {key: likeness}})
+
+
 def _delete(key: str | None) -> DeltaContextItem:
     return DeltaContextItem(operation="DELETE", bullet_id=key, reasoning="It is wrong.")
 
@@ -98,7 +104,7 @@ def test_a_repeated_merge_finds_the_same_ids() -> None:
 def test_an_update_replaces_content_and_search_text_alone() -> None:
     old = _bullet("b-1", _PRIMARY, helpful=2, harmful=1, active=True)
 
-    (new,) = _merge(_playbook(old), _update("b-1", _REWORDED)).bullets
+    (new,) = _merge(_playbook(old), _read_as("same", _update("b-1", _REWORDED))).bullets
 
     assert (new.content, new.searchable_text) == (_REWORDED, "new words")
     assert new.updated_at > old.updated_at
@@ -187,10 +193,23 @@ def test_an_update_of_another_meaning_stands_beside_the_bullet_without_its_votes
     assert (new.content, new.status, new.helpful, new.conflicts_with) == (changed, "quarantined", 0, "b-1")
 
 
-def test_an_add_near_to_a_bullet_and_not_the_same_is_marked() -> None:
-    curation = _merge(_playbook(_bullet("b-1", _YEAR, helpful=3)), _add("Name the author of every figure you cite."))
+def test_without_a_model_a_lesson_near_to_a_bullet_stands_beside_it_in_quarantine() -> None:
+    curation = _merge(_playbook(_bullet("b-1", _PRIMARY, helpful=3)), _add(_REWORDED))
 
-    assert [(bullet.helpful, bullet.conflicts_with) for bullet in curation.bullets] == [(3, None), (0, "b-1")]
+    assert [(bullet.content, bullet.helpful, bullet.status, bullet.conflicts_with) for bullet in curation.bullets] == [
+        (_PRIMARY, 3, "quarantined", None),
+        (_REWORDED, 0, "quarantined", None),
+    ]
+
+
+def test_a_lesson_that_is_retired_does_not_come_back_word_for_word_in_the_same_version() -> None:
+    playbook = _playbook(_bullet("bad", _PRIMARY, harmful=2), _bullet("b-1", _YEAR))
+    back = [_add(_PRIMARY.upper()), _update("b-1", _PRIMARY.rstrip("."))]
+
+    curation = merge(playbook, back, _votes(_tag("bad", "harmful")), _RULES)
+
+    assert [bullet.content for bullet in curation.bullets] == [_YEAR]
+    assert [skip.reason for skip in curation.skipped] == ["this lesson was retired in this version"] * 2
 
 
 def test_a_model_deletes_no_active_bullet_and_leaves_its_reason_for_a_person() -> None:
@@ -241,7 +260,9 @@ def test_what_runs_with_and_without_a_bullet_showed_is_kept() -> None:
 
 
 def test_a_lesson_in_other_words_updates_the_bullet_and_keeps_its_votes() -> None:
-    curation = _merge(_playbook(_bullet("b-1", _PRIMARY, helpful=2), _bullet("b-2", _YEAR)), _add(_REWORDED))
+    playbook = _playbook(_bullet("b-1", _PRIMARY, helpful=2), _bullet("b-2", _YEAR))
+
+    curation = _merge(playbook, _read_as("same", _add(_REWORDED)))
 
     assert [(bullet.id, bullet.content, bullet.helpful) for bullet in curation.bullets] == [
         ("b-1", _REWORDED, 2),
@@ -252,33 +273,28 @@ def test_a_lesson_in_other_words_updates_the_bullet_and_keeps_its_votes() -> Non
     assert re.fullmatch(r"Scores rose. \[nearest: b-1, likeness 0.\d\d]", item.reasoning)
 
 
-def test_what_a_model_read_as_the_same_is_followed_and_not_against_polarity() -> None:
-    playbook = _playbook(_bullet("b-1", _PRIMARY, helpful=2))
-    words, denied = "Consult original documents ahead of commentary.", "Do not search primary sources."
+def test_what_a_model_read_as_the_same_overwrites_nothing_that_the_embedder_finds_far() -> None:
+    playbook = _playbook(_bullet("b-1", _PRIMARY, helpful=9, active=True))
+    far = "Consult original documents ahead of commentary."
 
-    curation, refused = (
-        _merge(playbook, _add(content).model_copy(update={"readings": {"b-1": "same"}})) for content in (words, denied)
-    )
+    old, new = _merge(playbook, _read_as("same", _add(far))).bullets
 
-    assert [(bullet.id, bullet.content, bullet.helpful) for bullet in curation.bullets] == [("b-1", words, 2)]
-    assert [bullet.content for bullet in refused.bullets] == [_PRIMARY, denied]
+    assert (old.content, old.helpful) == (_PRIMARY, 9)
+    assert (new.content, new.status, new.helpful, new.conflicts_with) == (far, "quarantined", 0, None)
 
 
 def test_what_a_model_read_as_the_opposite_is_marked() -> None:
-    add = _add(_REWORDED).model_copy(update={"readings": {"b-1": "opposite"}})
-
-    curation = _merge(_playbook(_bullet("b-1", _PRIMARY)), add)
+    curation = _merge(_playbook(_bullet("b-1", _PRIMARY)), _read_as("opposite", _add(_REWORDED)))
 
     assert [bullet.conflicts_with for bullet in curation.bullets] == [None, "b-1"]
 
 
-def test_a_twin_in_another_language_is_not_added() -> None:
-    add = _add("一次資料を先に探す。").model_copy(update={"readings": {"b-1": "same"}})
+def test_a_twin_in_another_language_stands_beside_the_bullet() -> None:
+    twin = "一次資料を先に探す。"
 
-    curation = _merge(_playbook(_bullet("b-1", _PRIMARY)), add)
+    curation = _merge(_playbook(_bullet("b-1", _PRIMARY)), _read_as("same", _add(twin)))
 
-    assert [bullet.content for bullet in curation.bullets] == [_PRIMARY]
-    assert curation.skipped[0].reason == "this bullet says the same in another language"
+    assert [bullet.content for bullet in curation.bullets] == [_PRIMARY, twin]
 
 
 def test_saying_the_same_again_changes_nothing() -> None:

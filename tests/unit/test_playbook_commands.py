@@ -48,15 +48,16 @@ def test_a_lesson_is_added_and_taken_back(ports: Terminal) -> None:
     assert [bullet.id for bullet in _bullets(ports)] == ["b-1", "b-2"]
 
 
-def test_other_words_keep_votes_and_another_meaning_does_not(ports: Terminal) -> None:
-    ports("playbook", "edit", "ports", "b-1", "Before opinion pieces, search primary sources.")
+def test_an_edit_keeps_votes_where_the_words_stay_and_begins_without_where_they_change(ports: Terminal) -> None:
+    kept = ports("playbook", "edit", "ports", "b-1", _PRIMARY.rstrip(".").replace("primary", "Primary")).out
     reworded = _bullets(ports)[0]
     output = ports("playbook", "edit", "ports", "b-1", "Search opinion pieces only.").out
     changed = _bullets(ports)[0]
 
     assert (reworded.helpful, changed.helpful) == (3, 0)
     assert changed.content == "Search opinion pieces only."
-    assert "It says something else: votes begin anew." in output
+    assert "The words are the same: the votes are kept." in kept
+    assert "The words are new: votes begin anew." in output
 
 
 def test_what_was_removed_can_be_restored(ports: Terminal) -> None:

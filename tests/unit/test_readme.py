@@ -23,6 +23,13 @@ def test_the_python_example_answers_its_question_from_the_demos_documents_first_
 
     output = capsys.readouterr().out
     assert output.startswith("completed in thread ")
-    assert "\n1. 19 **crossings** were **cancelled** because the battery was too cold to charge in time." in output
+    assert "\n1. 3 **crossings** were **cancelled**, all on 9 January 2026" in output
+    newer = output.index("> 3 **crossings** were **cancelled**")
+    older = output.index("> 19 **crossings** were **cancelled** because the battery was too cold to charge in time.")
+    assert (
+        newer
+        < older
+        < output.index("**superseded, by its name or day: winter-trial-2026-04-14.md (2026-04-14) is newer**")
+    )
     assert "   - URL: winter-trial-2025-04-11.md\n" in output
-    assert "quotes from your documents; no language model" in output
+    assert "a search of your documents; no language model" in output

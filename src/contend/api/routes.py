@@ -176,7 +176,7 @@ async def answer_questions(research_id: ResearchId, answers: models.Answers, liv
 async def get_health(live: Live) -> models.Health:
     """Whether the server can do its work."""
     settings = live.services.settings
-    problems = [] if settings.has_language_model else ["no OPENAI_API_KEY or OPENAI_BASE_URL is set: runs give quotes"]
+    problems = [] if settings.has_language_model else ["no OPENAI_API_KEY or OPENAI_BASE_URL is set: runs are searches"]
     return models.Health(
         status="ok",
         version=version("contend"),

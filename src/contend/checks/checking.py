@@ -17,7 +17,7 @@ from contend.checks.claims import Claim, ClaimCheck, Mark, PassageText, Strength
 from contend.checks.figures import stated_figures
 from contend.checks.rules import DOUBTED, NOT_SUPPORTED, RULES, figure_differs
 from contend.models.research import MARK, ResearchReport
-from contend.text import ADDRESS, WORDS, address_key, addresses, detect_language, shorten, without_code, without_tail
+from contend.text import ADDRESS, WORDS, address_key, addresses, question_language, shorten, without_code, without_tail
 
 # Chosen on the first halves of benchmarks/citations_*.toml and of experts' answers (data/citations), as
 # benchmarks/citations.py counts what they tell apart.
@@ -113,7 +113,7 @@ def _marks(claim: Claim, passages: Sequence[PassageText]) -> Iterator[tuple[Mark
 
 
 def _mark(claim: Claim, rule: str, detail: str = "") -> Mark:
-    lines = WORDS[detect_language(claim.text)].rule_lines
+    lines = WORDS[question_language(claim.text)].rule_lines
     return Mark(rule=rule, detail=detail, line=lines[rule].format(detail=detail))
 
 

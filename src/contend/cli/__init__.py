@@ -54,9 +54,9 @@ def speak(theme: str = "", language: str | None = None) -> None:
     """Japanese where the locale or the run's language is: the one that was chosen, else its question's."""
     if theme and language in {None, "auto"}:
         # Help has no text: what reads texts is imported where there is one.
-        from contend.text import detect_language
+        from contend.text import question_language
 
-        language = detect_language(theme)
+        language = question_language(theme)
     names = ("LC_ALL", "LC_MESSAGES", "LANG")
     locale = next((value for name in names if (value := os.environ.get(name))), "")
     COMMAND.is_japanese = language == "ja" or locale.startswith("ja")

@@ -289,7 +289,7 @@ def edit(
     example: EXAMPLE = None,
     always: ALWAYS = None,
 ) -> None:
-    """Change a lesson. Other words for the same keep its votes; another meaning begins without any."""
+    """Change a lesson. Other words begin without votes: those it has were given for the old ones."""
 
 
 @command(playbook, "lessons:remove_lessons")

@@ -134,7 +134,7 @@ async def _prompts(services: Services) -> Finding:
 async def _model(services: Services, models: Sequence[str], servers: Sequence[Server]) -> Finding:
     """Whether the endpoint answers and has the models; without one, what else there is."""
     if not services.models.are_set():
-        lines = tr("no OPENAI_API_KEY or OPENAI_BASE_URL: contend quotes from your documents, without a language model")
+        lines = tr("no OPENAI_API_KEY or OPENAI_BASE_URL: contend searches your documents, without a language model")
         return Finding("off", lines, _offer(servers))
     if services.models.recording:
         recording = services.models.recording.summary

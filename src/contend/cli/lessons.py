@@ -224,7 +224,7 @@ def _tell(dataset: str, result: CurationResult, *, old: Bullet | None = None) ->
         ui.say("skipped {id}: {why}", id=lesson.bullet_id, why=tr(lesson.reason))
     if old and (old.helpful or old.harmful):
         now = _bullet_by_id(old.id, asyncio.run(_store().load(dataset)))
-        same, another = tr("It says the same: its votes are kept."), tr("It says something else: votes begin anew.")
+        same, another = tr("The words are the same: the votes are kept."), tr("The words are new: votes begin anew.")
         ui.say(same if now.helpful or now.harmful else another)
     number, summary = result.playbook_version, ui.translate_stored(result.summary)
     ui.say("Playbook {dataset}: {summary}, now version {now}.", dataset=dataset, summary=summary, now=number)

@@ -326,7 +326,7 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
             return tr("submitted {length}", length=ui.count_text(event.characters, "character"))
         case events.RoundScored():
             if not event.metrics:
-                return tr("quotes are not scored")
+                return tr("a search is not scored")
             metrics = ", ".join(f"{metric.name} {ui.score_text(metric.score)}" for metric in event.metrics)
             return f"{tr('scored {score}', score=score)} ({metrics}){_unsupported_text(event)}"
         case events.RoundJudged():

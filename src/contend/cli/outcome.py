@@ -37,7 +37,7 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
     if outcome.report is not None:
         summary = Markdown(ui.plain(with_joined_marks(outcome.report.executive_summary)), hyperlinks=False)
         parts += [Text(tr("Summary"), style="bold"), Padding(summary, (0, 0, 0, 2)), ""]
-        parts += [] if board.models else [*_quotes(outcome.report), ""]
+        parts += [] if board.models else [*_passages(outcome.report), ""]
     if outcome.questions:
         parts += [part for question in outcome.questions for part in _question_parts(question)]
     cost = f"{ui.models_text(board.models)} · {ui.usage_text(outcome.usage)}"
@@ -68,11 +68,11 @@ def _headline(outcome: RunOutcome, board: Board) -> Text:
     return line
 
 
-def _quotes(report: ResearchReport) -> list[RenderableType]:
-    """The best quote of each part: without a language model they are the answer."""
+def _passages(report: ResearchReport) -> list[RenderableType]:
+    """The nearest passage of each part, which nobody has judged."""
     lines = "\n".join(f"{number}. {ui.plain(each)}" for number, each in enumerate(report.key_findings, start=1))
     return [
-        Text(tr("Quotes"), style="bold"),
+        Text(tr("Passages"), style="bold"),
         Padding(Markdown(lines, hyperlinks=False), (0, 0, 0, 1)),
         Text(tr(ui.TO_SET_ONE)),
     ]

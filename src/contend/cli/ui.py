@@ -35,7 +35,7 @@ STOP_REASONS: Mapping[ExitReason, str] = {
     "plateau": "no gain any more",
     "budget_reserve": "the budget's reserve is reached",
     "judge": "the judge sees no gain in another round",
-    "one_round": "quotes are found in one round",
+    "one_round": "a search has one round",
     "failed": "failed",
 }
 STATUS: Mapping[str, str] = {
@@ -55,7 +55,7 @@ STYLE: Mapping[str, str] = {
     "interrupted": "yellow",
     "pending": "dim",
 }
-NO_MODEL = "quotes from your documents; no language model"
+NO_MODEL = "a search of your documents; no language model"
 TO_SET_ONE = "Set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, and teams compete for a report."
 _MINUTE = 60
 _REMEDIES = {

@@ -152,7 +152,7 @@ class ClosingNodes:
         self, view: ContestView, submission: Submission, lines: Sequence[PublishedLine]
     ) -> list[DoubtfulLine]:
         """The published sentences that their passages were not seen to support, as judged; by code where nobody did."""
-        if view.winner is None or not view.winner.may_win:  # quotes are their passages
+        if view.winner is None or not view.winner.may_win:  # a search states nothing of its own
             return []
         metrics = metrics_of(view, view.winner)
         claims, orders = await claims_by_text(self.services, submission), planted_in(lines)

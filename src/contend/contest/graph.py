@@ -44,7 +44,7 @@ from contend.team.metrics import MeasuringNodes
 from contend.team.state import MetricTask, TeamInput
 from contend.text import shorten, without_marks
 
-_OF_QUOTES = Path("config/teams/quotes.toml")
+_OF_SEARCH = Path("config/teams/search.toml")
 EARLIER_CHARACTERS = 1200
 """What teams see of the thread's last report."""
 
@@ -110,7 +110,7 @@ class OpeningNode:
         task = OrchestratorTask(
             task_id=UUID(execution_id),
             user_prompt=opening.theme,
-            team_configs=[files.get(team.team_id, _OF_QUOTES) for team in opening.teams],
+            team_configs=[files.get(team.team_id, _OF_SEARCH) for team in opening.teams],
             timeout_seconds=opening.options.timeout_per_team_seconds,
         )
         return task.model_dump(mode="json")

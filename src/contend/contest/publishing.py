@@ -101,7 +101,7 @@ def head_of(
         usage=usage,
         seconds=view.seconds,
         notes=[
-            *([] if winner.may_win else [words.quotes_only]),
+            *([] if winner.may_win else [words.search_only]),
             *([words.near_tie] if is_near_tie else []),
             *state["notes"],
             *failure_notes(view, language),

@@ -162,7 +162,7 @@ async def learned_from(services: Services, state: ContestState, dataset: str) ->
     """Learn from a finished contest into any dataset; what was learned from it there before is given again."""
     options = ResolvedOptions.model_validate(state["options"])
     if not options.models:
-        raise InputError("this run gave quotes: there are no scores to learn from")
+        raise InputError("this run was a search: there are no scores to learn from")
     services.open_run(state["execution_id"], options, goes_on=True)
     graph = build_learn_graph(services.learn_nodes).compile()
     lessons = await graph.ainvoke(await learn_input_of(services, state, dataset))

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from uuid import uuid4
 
 from contend.errors import InputError, UnknownLesson
-from contend.learning.meaning import Nearness
+from contend.learning.meaning import same_words
 from contend.learning.screening import Sources, rejection_reason
 from contend.models.playbook import GENERAL, Bullet, CurationResult, DeltaContextItem, Playbook, Skipped, Trial
 from contend.models.record import Record, utc_now
@@ -135,7 +135,7 @@ class PlaybookEditor:
         return await self._save(_addition([_lesson_of(values)]), "added by hand")
 
     async def edit(self, bullet_id: str, changes: Mapping[str, object]) -> CurationResult:
-        """Change a bullet's fields. Other words for the same keep its votes; another meaning begins without any.
+        """Change a bullet's fields. Other words begin without votes, which were given for the old ones.
 
         Raises:
             InputError: the new words are empty, or hold what no lesson may hold.
@@ -145,7 +145,7 @@ class PlaybookEditor:
         def change(playbook: Playbook) -> Curation:
             old = _bullet_of(playbook, bullet_id)
             new = Bullet.model_validate({**old.model_dump(), **changes, "updated_at": utc_now(), "removal_reason": ""})
-            if not Nearness([]).same(new.content, old.content):
+            if not same_words(new.content, old.content):
                 votes = {"helpful": 0, "harmful": 0, "helpful_runs": [], "trial": {}}
                 new = Bullet.model_validate({**new.model_dump(), **votes, "searchable_text": new.content})
             bullets = [new if bullet.id == old.id else bullet for bullet in playbook.bullets]

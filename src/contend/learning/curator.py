@@ -13,7 +13,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from contend.errors import InputError, ModelError
-from contend.learning.meaning import Nearness, contradicts
+from contend.learning.meaning import Nearness, same_words
 from contend.learning.merging import MergeRules, merge
 from contend.learning.screening import Sources
 from contend.llm import Model, Scope
@@ -138,10 +138,11 @@ class CuratorAgent:
     ) -> Proposal:
         """The operations that would be carried out on the playbook as it is now; nothing is saved.
 
-        They include what code decides: duplicates made UPDATEs, UPDATEs of another meaning made ADDs, bullets that did
-        harm or never helped retired. `sources` are texts that lessons may not copy from; codes and odd names of the
-        `theme` may not enter either. `approved`: a person will see the operations. Without insights there is no call;
-        where the model fails, the votes still count and `skipped` says why there are no operations.
+        They include what follows from a model's readings and the votes: duplicates made UPDATEs, UPDATEs of another
+        meaning made ADDs, bullets that did harm or never helped retired. `sources` are texts that lessons may not copy
+        from; codes and odd names of the `theme` may not enter either. `approved`: a person will see the operations.
+        Without insights there is no call; where the model fails, the votes still count and `skipped` says why there are
+        no operations.
 
         Raises:
             PlaybookDamaged, InputError: the playbook or the sections cannot be read.
@@ -218,7 +219,7 @@ class CuratorAgent:
             LessonPair(number=number, first=items[place].content or "", second=bullet.content)
             for number, (place, bullet) in enumerate(pairs, start=1)
         ]
-        failure = "nobody said which lessons are the same ({error}): those that code is not sure of are kept apart"
+        failure = "nobody said which lessons are the same ({error}): they are kept apart"
         reply = await calls.ask(SameLessonsPrompt(pairs=lesson_pairs), LessonPairsReply, failure)
         readings: list[dict[str, Likeness]] = [{} for _ in items]
         for each in reply.pairs if reply else []:
@@ -251,24 +252,19 @@ class _Calls:
 
 
 def _pairs_to_ask(items: Sequence[DeltaContextItem], nearness: Nearness) -> list[tuple[int, Bullet]]:
-    """Each item's place with a bullet near to it that code cannot tell from it, the nearest first."""
+    """Each item's place with a bullet near to it, the nearest first; none of an item of a bullet's very words."""
     pairs: list[tuple[float, int, Bullet]] = []
     for place, item in enumerate(items):
         if item.operation == "DELETE" or not item.content:
             continue
         content = item.content
         near = nearness.near(content, most=_NEAR_EACH)
-        if any(each.bullet.content == content for each in near):
+        if any(same_words(content, each.bullet.content) for each in near):
             continue
         # The curator has read all bullets: it names the nearest one, also in another language.
         names = [item.bullet_id or "", *_IDS.findall(item.reasoning)]
         near += [each for name in names if (each := nearness.of(content, name))]
-        candidates = {
-            each.bullet.id: (each.likeness, place, each.bullet)
-            for each in near
-            if not contradicts(content, each.bullet.content)
-        }
-        pairs += candidates.values()
+        pairs += {each.bullet.id: (each.likeness, place, each.bullet) for each in near}.values()
     best = sorted(pairs, key=lambda pair: (-pair[0], pair[1], pair[2].id))[:MOST_LESSON_PAIRS]
     return [(place, bullet) for _, place, bullet in best]
 

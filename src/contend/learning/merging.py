@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Literal
 
-from contend.learning.meaning import Nearest, Nearness, contradicts
+from contend.learning.meaning import Nearest, Nearness, lesson_key, same_words
 from contend.learning.screening import Sources, rejection_reason
 from contend.models.playbook import (
     GENERAL,
@@ -24,7 +24,7 @@ from contend.models.playbook import (
 from contend.models.record import utc_now
 from contend.retrieval import Embedder
 from contend.stores.playbooks import Curation
-from contend.text import clean, detect_language, shorten
+from contend.text import clean, shorten
 
 _log = logging.getLogger(__name__)
 
@@ -33,8 +33,6 @@ CHANCES = 2
 """In so many runs a newcomer is shown; one that never helped in them is retired."""
 RETIREMENT_SHARE = 0.05
 """Of the bullets, at least one, may go in one run."""
-CLOSE = 0.6
-"""From this cosine on a lesson that is not the same is marked as differing from its neighbour."""
 LONGEST_SEARCH_TEXT = 400
 """Characters."""
 
@@ -80,6 +78,7 @@ class _Merge:
         self._added_ids: set[str] = set()
         self._removed_ids: set[str] = set()
         self._retired_ids: set[str] = set()
+        self._removed_lessons: set[str] = set()
         self._operations: list[DeltaContextItem] = []
         self._skipped: list[Skipped] = []
         self._votes: Counter[str] = Counter()
@@ -125,8 +124,14 @@ class _Merge:
         return Curation([*self._bullets.values()], self._operations, self._skipped, dict(self._votes), summary)
 
     def _write(self, item: DeltaContextItem, bullet: Bullet | None = None) -> None:
-        """What says the same as a bullet, by code or by what a model said of it, updates it; all else is added."""
+        """What a model and the embedder take for a bullet, or has its very words, updates it; all else is added.
+
+        A lesson that this version retires does not come back with it.
+        """
         if not (content := self._fit_text(item)):
+            return
+        if lesson_key(content) in self._removed_lessons:
+            self._skip(item.bullet_id, "this lesson was retired in this version")
             return
         own = self._nearness.of(content, bullet.id) if bullet else None
         near = [*([own] if own else []), *self._nearness.near(content)]
@@ -141,8 +146,6 @@ class _Merge:
         bullet = near.bullet
         if bullet.id in self._added_ids:
             self._skip(bullet.id, "this delta already adds a bullet that says the same")
-        elif detect_language(content) != detect_language(bullet.content):
-            self._skip(bullet.id, "this bullet says the same in another language")
         elif content == bullet.content and _tidy(item.example) in {"", bullet.example}:
             self._skip(bullet.id, "this bullet says so already")
         else:
@@ -177,18 +180,18 @@ class _Merge:
             always=item.always,
             searchable_text=_search_text(item, content),
             provenance=self._rules.execution_id,
-            conflicts_with=self._conflict(item, near, differs_from),
+            conflicts_with=self._conflict(item, differs_from),
         )
         self._added_ids.add(bullet.id)
         self._put("ADD", bullet, item, near)
 
-    def _conflict(self, item: DeltaContextItem, near: Nearest | None, differs_from: Bullet | None) -> str | None:
+    def _conflict(self, item: DeltaContextItem, differs_from: Bullet | None) -> str | None:
+        """The bullet that a model means to change and did not reword, or that it called the opposite."""
         if differs_from is not None:
             return differs_from.id
         if item.conflicts_with in self._bullets:
             return item.conflicts_with
-        close = near.bullet.id if near and near.likeness >= CLOSE else None
-        return next((key for key, each in item.readings.items() if each == "opposite" and key in self._bullets), close)
+        return next((key for key, each in item.readings.items() if each == "opposite" and key in self._bullets), None)
 
     def _drop(self, bullet: Bullet, reasoning: str) -> None:
         if len(self._removed_ids) >= self._may_go:
@@ -198,6 +201,7 @@ class _Merge:
         del self._bullets[bullet.id]
         self._nearness.drop(bullet.id)
         self._removed_ids.add(bullet.id)
+        self._removed_lessons.add(lesson_key(bullet.content))
         note = _with_note(reasoning, near)
         self._operations.append(DeltaContextItem(operation="DELETE", bullet_id=bullet.id, reasoning=note))
 
@@ -212,12 +216,9 @@ class _Merge:
         self._operations.append(item.model_copy(update=fields))
 
     def _is_same(self, item: DeltaContextItem, content: str, near: Nearest) -> bool:
-        """A model's word counts where polarity and figures agree; without one, code has to be sure."""
-        other = near.bullet.content
-        reading = item.readings.get(near.bullet.id)
-        if reading is None or content == other:
-            return self._nearness.same(content, other)
-        return reading == "same" and not contradicts(content, other)
+        """A model decides, and the embedder must agree; without a model only the same words are the same."""
+        is_said = item.readings.get(near.bullet.id) == "same" and self._nearness.agrees(content, near)
+        return is_said or same_words(content, near.bullet.content)
 
     def _bullet_of(self, item: DeltaContextItem) -> Bullet | None:
         bullet = self._bullets.get(item.bullet_id or "")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import ConfigDict, Field, StringConstraints, create_model, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints, create_model, model_validator
 
 from contend.models.evaluation import CODE_METRIC_NAMES, MetricScore
 from contend.models.record import FunctionName, Identifier, Language, Record, Score
@@ -233,6 +233,11 @@ class EvaluatorConfig(Record):
         return dict.fromkeys(CODE_METRIC_NAMES, 0.0) | weights
 
 
+def _present_kind(kind: object) -> object:
+    """Stored runs and workspaces of earlier releases call a search `quotes`."""
+    return "search" if kind == "quotes" else kind
+
+
 class TeamConfig(Record):
     """One team. `sources` in order of preference; it is entered if one of `needs` is on (or any of `sources`).
 
@@ -242,7 +247,7 @@ class TeamConfig(Record):
 
     team_id: Identifier
     name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64)]
-    kind: Literal["research", "quotes", "graph"] = "research"
+    kind: Annotated[Literal["research", "search", "graph"], BeforeValidator(_present_kind)] = "research"
     graph: FunctionName | None = None
     url: str | None = None
     assistant: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)] | None = None
@@ -293,7 +298,7 @@ class ResolvedOptions(ContestLimits):
     dataset: Identifier = "default"
     language: Language = "en"
     models: dict[Role, str] = Field(default_factory=dict)
-    """Empty in a run without a language model: its team quotes."""
+    """Empty in a run without a language model: its team searches."""
     contexts: dict[str, int] = Field(default_factory=dict)
     """The tokens that each model can read, by its name."""
     recorded: RecordedReplies | None = None

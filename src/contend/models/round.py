@@ -17,7 +17,7 @@ from contend.models.task import CallUsage, RunUsage
 ExitReason = Literal[
     Limit, "deadline", "max_rounds", "target_score", "plateau", "budget_reserve", "judge", "one_round", "failed"
 ]
-"""Why a team stopped. `one_round`: quotes are found in one round; `failed`: it forfeited.
+"""Why a team stopped. `one_round`: a search has one round; `failed`: it forfeited.
 
 A run that is stopped from outside has none: it is interrupted, and its teams go on when it is resumed.
 """

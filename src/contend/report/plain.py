@@ -18,7 +18,7 @@ from contend.text import (
     WORDS,
     address_key,
     clean,
-    detect_language,
+    question_language,
     split_code,
     without_anchor,
     without_tail,
@@ -63,7 +63,7 @@ _CODE = re.compile("\x00(\\d+)\x01")
 
 def plain_sentence(text: str, sources: Collection[str] = ()) -> str:
     """As `plain_text`; "" where nothing is said."""
-    plain, nowhere = plain_text(text, sources), WORDS[detect_language(text)].unknown_address
+    plain, nowhere = plain_text(text, sources), WORDS[question_language(text)].unknown_address
     return plain if re.search(r"[\w`]", plain.replace(nowhere, "")) else ""
 
 
@@ -79,7 +79,7 @@ def plain_text(text: str, sources: Collection[str] = (), *, in_cell: bool = Fals
     prose = (re.sub(r"\s+", " ", clean(_unescape(piece))) for piece in pieces[::2])
     gaps = (f"\x00{place}\x01" for place in range(len(code)))
     whole = "".join(piece + gap for piece, gap in zip_longest(prose, gaps, fillvalue=""))
-    language = detect_language(text)
+    language = question_language(text)
     cited_by_code = _cited_by_code(whole, {address_key(each) for each in sources}, language)
     escaped_text = _ESCAPED_OR_LIVE.sub(_escape, cited_by_code).strip()
     if not in_cell:

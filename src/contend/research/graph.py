@@ -26,7 +26,7 @@ from contend.research.ask import max_iterations, profile, queries_of, search_tas
 from contend.research.evidence import pages_to_read, pool_of
 from contend.research.full import outline_of, writes_by_section
 from contend.research.nodes import ResearchNodes
-from contend.research.quoting import QuotesNode
+from contend.research.searching import SearchNode
 from contend.research.state import (
     FRESH,
     PageTask,
@@ -63,9 +63,9 @@ class ResearchRoutes:
         """To its opening, where nobody has settled options for it: each new question on its thread, too."""
         return "open_run" if is_alone(state) else "supervise"
 
-    async def route_after_opening(self, state: ResearchState) -> Literal["supervise", "quote"]:
-        """Alone, where no language model is set, the research is one of quotes."""
-        return "supervise" if team_kind(team_of(state).kind).may_win else "quote"
+    async def route_after_opening(self, state: ResearchState) -> Literal["supervise", "find_passages"]:
+        """Alone, where no language model is set, the research is a search."""
+        return "supervise" if team_kind(team_of(state).kind).may_win else "find_passages"
 
     async def route_after_supervise(
         self, state: ResearchState
@@ -187,13 +187,13 @@ class ResearchTeam:
 
 def build_research_graph(services: Services) -> ResearchGraph:
     """One round's research, not compiled: its parent or its server brings the checkpointer."""
-    nodes, writing, quoting = ResearchNodes(services), WritingNodes(services), QuotesNode(services)
+    nodes, writing, searching = ResearchNodes(services), WritingNodes(services), SearchNode(services)
     alone, routes = ResearchAlone(services), ResearchRoutes(services)
     graph: ResearchGraph = StateGraph(
         ResearchState, context_schema=ResearchOptions, input_schema=ResearchInput, output_schema=ResearchOutput
     )
     add_node(graph, "open_run", alone.open_run, partial(refuse, fresh=FRESH))
-    add_node(graph, "quote", quoting.quote, alone.fail)
+    add_node(graph, "find_passages", searching.find_passages, alone.fail)
     add_node(graph, "supervise", nodes.supervise, alone.fail)
     add_node(graph, "approve_plan", nodes.approve_plan)
     add_node(graph, "search", nodes.search, nodes.turn_off, task=SearchTask)
@@ -206,7 +206,7 @@ def build_research_graph(services: Services) -> ResearchGraph:
     add_node(graph, "review", writing.review, alone.fail)
     graph.add_conditional_edges(START, routes.route_at_start)
     graph.add_conditional_edges("open_run", routes.route_after_opening)
-    graph.add_edge("quote", END)
+    graph.add_edge("find_passages", END)
     graph.add_conditional_edges(
         "supervise",
         routes.route_after_supervise,

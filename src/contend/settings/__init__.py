@@ -29,7 +29,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from contend.errors import InputError
 from contend.models.options import DEPTHS, Depth, DepthDefaults, ResolvedOptions, Role, RunOptions, TeamConfig
 from contend.settings.files import Config, OrchestratorSettings, first_fault, validate
-from contend.text import detect_language
+from contend.text import question_language
 
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,}")
 """What a bearer token is made of (RFC 6750), too long to be tried out."""
@@ -339,7 +339,7 @@ def _settle(config: Config, values: dict[str, Any], *, theme: str, has_language_
         **{name: value for name, value in layers.items() if name in ResolvedOptions.model_fields},
         "depth": depth,
         "models": _models(config, values, has_language_model=has_language_model),
-        "language": detect_language(theme) if language == "auto" else language,
+        "language": question_language(theme) if language == "auto" else language,
         "judgment": judgment,
         "evaluator": config.evaluator if values.get("instructions") else config.evaluator.without("instructions"),
     }

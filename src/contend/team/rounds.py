@@ -222,7 +222,7 @@ def decide(  # noqa: PLR0911 - one return for each reason, in the order that hol
     if active_seconds >= options.timeout_per_team_seconds:
         return _stop("deadline", f"the team's {options.timeout_per_team_seconds} active seconds are used")
     if max_rounds is not None and count >= max_rounds:
-        return _stop("one_round", "quotes are found in one round")
+        return _stop("one_round", "a search has one round")
     if count < options.min_rounds:
         return NextStep(step="go_on", reasoning=f"round {count} of at least {options.min_rounds}")
     if count >= options.max_rounds:

@@ -25,6 +25,7 @@ from contend.text.characters import (
     fold,
     host_of,
     normalize,
+    question_language,
     shared_content,
     shorten,
     shown_address,
@@ -55,10 +56,10 @@ from contend.text.sentences import (
 __all__ = [
     "ADDRESS", "OPENS_BLOCK", "SENTENCE_STOPS", "WORDS", "Headings", "NoteWords", "Words", "address_key", "addresses",
     "bare_text", "canonical_url", "clean", "compact_tables", "count_text", "detect_language", "estimate_tokens",
-    "file_name", "fold", "host_of", "inert", "is_pair", "normalize", "one_line", "reason_text", "shared_content",
-    "shorten", "shown_address", "shown_score", "split_blocks", "split_code", "split_sentences", "table_row", "terms",
-    "without_anchor", "without_code", "without_escapes", "without_item_mark", "without_marks", "without_sentences",
-    "without_tail",
+    "file_name", "fold", "host_of", "inert", "is_pair", "normalize", "one_line", "question_language", "reason_text",
+    "shared_content", "shorten", "shown_address", "shown_score", "split_blocks", "split_code", "split_sentences",
+    "table_row", "terms", "without_anchor", "without_code", "without_escapes", "without_item_mark", "without_marks",
+    "without_sentences", "without_tail",
 ]  # fmt: skip
 
 

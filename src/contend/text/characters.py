@@ -187,11 +187,37 @@ _JAPANESE_LETTER = re.compile(f"[{CJK}]")
 
 
 def detect_language(text: str) -> Literal["en", "ja"]:
-    """Japanese where a fair share of the letters are kana or Chinese characters, else English."""
+    """How a text is split and measured: as Japanese where many of its letters are kana or Chinese, else as English.
+
+    A text in Chinese counts as Japanese here; for the language of an answer, see `question_language`.
+    """
     if text.isascii() or not (japanese := len(_JAPANESE_LETTER.findall(text))):
         return "en"  # letters are only counted where it matters: a check of citations asks this of each sentence
     letters = len(_LETTER.findall(text))
     return "ja" if letters and japanese / letters >= _LANGUAGE_SHARE else "en"
+
+
+_KANA_LETTER = re.compile(f"[{KANA}]")
+_HIRAGANA = re.compile("[\u3041-\u3096]")
+
+
+def question_language(text: str) -> Literal["en", "ja"]:
+    """The language in which contend speaks to who asks: Japanese where Japanese is asked in, else English.
+
+    Japanese is written with kana. Chinese is not, and mostly has characters that Japanese does not know.
+    """
+    if detect_language(text) == "en":
+        return "en"
+    foreign = [letter for letter in _HAN_CHARACTER.findall(text) if not _is_in_japanese(letter)]
+    kana = (_HIRAGANA if foreign else _KANA_LETTER).findall(text)
+    return "ja" if len(kana) > len(foreign) else "en"
+
+
+def _is_in_japanese(character: str) -> bool:
+    try:
+        return bool(character.encode("shift_jis"))
+    except UnicodeEncodeError:
+        return False
 
 
 _TERM_PARTS = re.compile(rf"(?P<japanese>[{CJK}]+)|\d+(?:[.,]\d+)*|[^\W\d_{CJK}]+|[^\W_]")

@@ -152,8 +152,8 @@ class NoteWords(NamedTuple):
     """What people are told of how a run went: in its report and at its end."""
 
     all_delivered: str = "all teams delivered"
-    quotes_only: str = (
-        "quotes from your documents; no language model. With OPENAI_API_KEY set, or OPENAI_BASE_URL for a server of "
+    search_only: str = (
+        "a search of your documents; no language model. With OPENAI_API_KEY set, or OPENAI_BASE_URL for a server of "
         "your own, teams compete for a report"
     )
     near_tie: str = "near tie: the teams at the top were compared in pairs, and the ranking follows that comparison"
@@ -205,7 +205,7 @@ class Words(NamedTuple):
             "pages": ("{part} of {count} page in full", "{part} of {count} pages in full"),
             "passages": ("{part} of {count} passage", "{part} of {count} passages"),
             "statements": ("{count} statement", "{count} statements"),
-            "quotes": ("{count} quote", "{count} quotes"),
+            "found_passages": ("{count} passage", "{count} passages"),
             "references": ("{count} reference", "{count} references"),
             "rounds": ("{count} round", "{count} rounds"),
             "comparisons": ("{count} comparison", "{count} comparisons"),
@@ -282,14 +282,18 @@ class Words(NamedTuple):
     the_source: str = "the source"
     unknown_address: str = "(address not in the sources)"
 
-    # Quotes from a user's own documents.
-    not_answered: str = "your documents don't answer this"
-    question_answered: str = "Passages that answer the question were found in: {files}."
-    parts_answered: str = "Passages answer {count} of {parts} parts of the question, in: {files}."
-    nothing_answered: str = "Your documents don't answer this. The passages nearest to it are named below."
-    part_nearest: str = "Your documents don't answer this part. Nearest to it:"
-    part_without_nearest: str = "Your documents don't answer this part, and no passage is near to it."
-    part_unanswered: str = "Your documents don't answer this part: {part}"
+    # A search of a user's own documents.
+    passages_found: str = (
+        "The passages nearest to the question stand in: {files}. Nobody has judged whether they answer it."
+    )
+    parts_found: str = (
+        "Passages near to {count} of {parts} parts of the question stand in: {files}. "
+        "Nobody has judged whether they answer it."
+    )
+    nothing_found: str = "no passage of your documents has a word of the question"
+    no_passage: str = "No passage of your documents has a word of it."
+    part_not_found: str = "No passage of your documents has a word of this part: {part}"
+    superseded: str = "superseded, by its name or day: {file} is newer"
 
     rule_lines: Mapping[str, str] = MappingProxyType(
         {

@@ -85,27 +85,16 @@ OPENERS = (
 )
 """Openers that alone made judges give full marks."""
 
-ROLE = r"[いりきみえけげれちしめせ]?(から|まで|より|について|なら|[はがをにでとへもの])"
-"""The particle that tells a word's role, with the ending before it."""
-
-ROLES_OF_ONE_THING = frozenset("はがをも")
-
-EMPTY_NOUNS = frozenset({"場合", "時", "事", "際", "点", "必"})
-"""Nouns that say nothing of a subject."""
-
-DENIAL = rf"{NEGATION}|(?<=[うくぐすつぬぶむる])な(?=[。、！!」]|\Z)|なけれ(?!ばな)|[や止辞]め(?!る前)|だめ|駄目"
-"""What a lesson advises against."""
-
-ORDER = r"[てで]から|[たの]あと|まえに|つぎに|それから|のちに"
-"""Words by which a lesson says what comes first."""
-
 ORDER_TO_MODELS = (
     r"(?:指示|命令|ルール|規則|プロンプト).{0,12}(?:無視|忘れ|従うな|上書き)|(?:無視|忘れ).{0,12}(?:指示|命令|ルール|規則)"
     r"|システム\s*プロンプト|隠された指示|(?:満点|最高点).{0,4}(?:付け|つけ|与え)"
     r"|(?:パスワード|秘密鍵).{0,8}(?:出力|表示|教え|書き出)"
     r"|(?:AI|人工知能|言語モデル|アシスタント)(?:は|が|なら).{0,30}(?:こと|せよ|しろ|ください)"
 )
-CREDENTIALS = r"(?:パスワード|暗証番号|秘密鍵|合言葉|(?:API|アクセス)\s?キー)\s*(?:は|[:：=])\s*\S"
+CREDENTIALS = (
+    r"(?:パスワード|暗証番号|秘密鍵|合言葉|(?:API|アクセス)\s?キー)"
+    r"(?:\s*(?:は|[:：=])\s*\S|[^。]{1,20}?(?:は|が|[:：=])\s*[「『]?[A-Za-z][!-~]{3,}\d)"
+)
 PERSONAL_DATA = r"生年月日|(?:自宅の?|現)住所|旅券番号|マイナンバー"
 GRADING = r"審査員|採点者|評価者|(?:評価)?指標の|得点|(?:点数?|スコア|評価)(?:を|が)(?:上げ|上が|稼|得|高|伸)"
 """What keeps a lesson out of a playbook: orders to models, secrets, data of a person, talk of scores."""
@@ -123,7 +112,7 @@ _COUNTS = {
     "pages": "{count}ページ中{part}ページは全文",
     "passages": "抜粋{count}件中{part}件",
     "statements": "{count}文",
-    "quotes": "引用{count}件",
+    "found_passages": "該当箇所{count}件",
     "references": "参考文献{count}件",
     "rounds": "{count}ラウンド",
     "comparisons": "比較{count}件",
@@ -211,7 +200,7 @@ WORDS = Words(
     ),
     notes=NoteWords(
         all_delivered="全チームが提出しました",
-        quotes_only="お手元の文書からの引用です。言語モデルは使っていません。OPENAI_API_KEY、または手元のサーバーなら"
+        search_only="お手元の文書を検索した結果です。言語モデルは使っていません。OPENAI_API_KEY、または手元のサーバーなら"
         "OPENAI_BASE_URLを設定すると、チームがレポートを競います",
         near_tie="僅差: 上位のチームを一対一で比較し、その結果を順位に反映しました",
         team_ended="{teams}が{status}: {why}",
@@ -249,13 +238,14 @@ WORDS = Words(
     not_listed="参考文献にない資料",
     the_source="出典",
     unknown_address="（資料にないアドレス）",
-    not_answered="お手元の文書はこの質問に答えていません",
-    question_answered="質問に答える箇所が次の文書に見つかりました: {files}。",
-    parts_answered="質問の{parts}項目のうち{count}項目に答える箇所が次の文書に見つかりました: {files}。",
-    nothing_answered="お手元の文書はこの質問に答えていません。最も近い箇所を下に示します。",
-    part_nearest="お手元の文書はこの項目に答えていません。最も近い箇所:",
-    part_without_nearest="お手元の文書はこの項目に答えておらず、近い箇所もありません。",
-    part_unanswered="お手元の文書が答えていない項目: {part}",
+    passages_found="質問に最も近い箇所は次の文書にあります: {files}。"
+    "質問の答えになっているかどうかは、だれも判定していません。",
+    parts_found="質問の{parts}項目のうち{count}項目に近い箇所が次の文書にあります: {files}。"
+    "質問の答えになっているかどうかは、だれも判定していません。",
+    nothing_found="お手元の文書に、質問の言葉を含む箇所はありません",
+    no_passage="お手元の文書に、この言葉を含む箇所はありません。",
+    part_not_found="お手元の文書に、この項目の言葉を含む箇所はありません: {part}",
+    superseded="旧版（名前または日付による）: {file} のほうが新しい",
     rule_lines={
         "year": "引用元に{detail}年は出てこない",
         "figure": "数値{detail}は引用元にない",

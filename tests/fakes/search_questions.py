@@ -1,4 +1,4 @@
-"""The documents and questions on which quotes are measured."""
+"""The documents and questions on which the search without a language model is measured."""
 
 import tomllib
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from fakes.files import make_pdf
 
-DATA = Path(__file__).parents[1] / "data" / "quotes"
+DATA = Path(__file__).parents[1] / "data" / "search"
 
 INSURANCE = [
     [
@@ -24,16 +24,16 @@ INSURANCE = [
 ]
 
 
-class QuotedQuestion(NamedTuple):
-    """A question, and for each of its parts what a right quote holds; nothing for a part without an answer."""
+class SearchQuestion(NamedTuple):
+    """A question, and for each of its parts what the passages shown of it hold."""
 
     question: str
     parts: list[list[str]]
 
 
-def read_questions(name: str) -> list[QuotedQuestion]:
-    content = tomllib.loads((DATA / f"{name}.toml").read_text("utf-8"))
-    return [QuotedQuestion(each["asked"], each["parts"]) for each in content["question"]]
+def read_questions() -> list[SearchQuestion]:
+    content = tomllib.loads((DATA / "questions.toml").read_text("utf-8"))
+    return [SearchQuestion(each["asked"], each["parts"]) for each in content["question"]]
 
 
 def write_documents(folder: Path) -> Path:

@@ -1,0 +1,154 @@
+"""A research without a language model: the question's own parts, and the passages nearest to each."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.graph import START, StateGraph
+
+from contend import search
+from contend.checks.injection import PlantedText
+from contend.langgraph_compat import add_node
+from contend.models.evaluation import Submission
+from contend.models.record import Language
+from contend.models.research import (
+    MOST_POINTS,
+    CitedSentence,
+    Draft,
+    FoundPassage,
+    ItemList,
+    Passage,
+    ResearchPlan,
+    ResearchReport,
+    Section,
+)
+from contend.models.task import title_of
+from contend.research.ask import folders, hand_in, how_many, tell_step
+from contend.research.state import AT_BEGIN, ResearchInput, ResearchOutput, ResearchState, ResearchUpdate
+from contend.services import Services
+from contend.stores.documents import DocumentStore, passage_id
+from contend.text import WORDS, shorten
+
+_HITS = 30
+_MOST_PASSAGES, _MOST_OF_A_PART = 5, 3
+"""Of a question, and of each part where it has several."""
+_PLAN = "The parts of the question, as it sets them apart."
+_POINT = 500
+
+
+class SearchTeam:
+    """A team that needs no language model: it searches, in one round, and nobody scores what it finds."""
+
+    may_win = False
+    max_rounds = 1
+
+    def build_graph(self, services: Services) -> StateGraph[Any, Any, Any, Any]:
+        graph = StateGraph(ResearchState, input_schema=ResearchInput, output_schema=ResearchOutput)
+        add_node(graph, "find_passages", SearchNode(services).find_passages)
+        return graph.add_edge(START, "find_passages")
+
+
+@dataclass(frozen=True)
+class SearchNode:
+    """A round of a team that searches."""
+
+    services: Services
+
+    async def find_passages(self, state: ResearchState) -> ResearchUpdate:
+        """The passages nearest to each part of the question, as a submission."""
+        theme, language = state["theme"], state["options"]["language"]
+        plan = _plan(theme)
+        first: ResearchState = {**state, "iteration_count": 1}
+        parts = search.parts_of(theme)
+        tell_step(self.services, first, "plan", how_many(state, len(parts), "parts"), plan=plan)
+        found = await _find(self.services, state, parts)
+        report = search.search_report(theme, found, language)
+        content = report.to_markdown(language, folders=await folders(self.services, state))
+        submission = await _submission(
+            self.services.documents, found, plan=plan, report=report, content=content, language=language
+        )
+        detail = how_many(state, sum(len(each.passages) for each in found), "found_passages")
+        tell_step(self.services, first, "search", detail)
+        return {
+            **AT_BEGIN,
+            "task_plan": plan.model_dump(mode="json"),
+            "next_action": "end",
+            "iteration_count": 1,
+            **await hand_in(self.services, state, submission),
+        }
+
+
+def _plan(theme: str) -> ResearchPlan:
+    points = [shorten(part, _POINT) for part in search.parts_of(theme)][:MOST_POINTS]
+    return ResearchPlan(
+        theme=title_of(theme),
+        investigation_points=points,
+        search_queries=points,
+        source_priority={"local": 1},
+        plan_text=_PLAN,
+    )
+
+
+async def _find(services: Services, state: ResearchState, parts: Sequence[str]) -> list[search.PartPassages]:
+    documents, execution_id = state["options"]["documents"], state["execution_id"]
+    source = await services.sources.ready("local", documents, execution_id)
+    hits = [await source.search(part, limit=_HITS) for part in parts]
+    catalogue = await services.sources.catalogue(documents, execution_id)
+    editions = [search.Edition(entry.url, entry.title, entry.published) for entry in catalogue]
+    return await asyncio.to_thread(_passages, parts, hits, editions)
+
+
+def _passages(
+    parts: Sequence[str], hits: Sequence[Sequence[FoundPassage]], editions: Sequence[search.Edition]
+) -> list[search.PartPassages]:
+    texts = ((hit.result.url, f"{hit.result.title}\n\n{hit.heading}\n\n{hit.text}") for each in hits for hit in each)
+    planted = PlantedText(dict.fromkeys(texts))
+    most = _MOST_OF_A_PART if parts[1:] else _MOST_PASSAGES
+    newest = search.newest_editions(editions)
+    found = [search.passages_of(part, of_part, planted, newest) for part, of_part in zip(parts, hits, strict=True)]
+    return [
+        search.PartPassages(part, search.newest_first(passages, most, newest=newest))
+        for part, passages in zip(parts, found, strict=True)
+    ]
+
+
+async def _submission(
+    documents: DocumentStore,
+    found: Sequence[search.PartPassages],
+    *,
+    plan: ResearchPlan,
+    report: ResearchReport,
+    content: str,
+    language: Language,
+) -> Submission:
+    passages = list(dict.fromkeys(passage for each in found for passage in each.passages))
+    texts = await documents.put_many([passage.text for passage in passages])
+    ids = {passage: passage_id(document, passage.url) for passage, document in zip(passages, texts, strict=True)}
+    return Submission(
+        content=content,
+        report=report,
+        draft=_draft(found, ids, report.executive_summary),
+        passages=[
+            Passage(id=document, url=passage.url, title=passage.title, heading=passage.heading)
+            for passage, document in ids.items()
+        ],
+        results=report.sources,
+        points=plan.investigation_points,
+        queries=plan.search_queries,
+        feedback="" if passages else WORDS[language].nothing_found,
+    )
+
+
+def _draft(found: Sequence[search.PartPassages], ids: dict[search.ShownPassage, str], summary: str) -> Draft:
+    """The passages as a draft has them: the first of each part as findings, all of them as sections."""
+
+    def sentences_of(passages: Sequence[search.ShownPassage]) -> list[CitedSentence]:
+        return [CitedSentence(text=passage.text, passages=[ids[passage]]) for passage in passages]
+
+    opening = [CitedSentence(text=summary, kind="judgement")]
+    findings = sentences_of([each.passages[0] for each in found if each.passages])
+    parts = ((each.part, sentences_of(each.passages)) for each in found)
+    sections = [Section(heading=part, blocks=[ItemList(items=items)]) for part, items in parts if items]
+    plain = Section(blocks=[ItemList(items=opening)])
+    return Draft(summary=opening, findings=findings or opening, sections=sections or [plain])

@@ -1,0 +1,19 @@
+"""What a run without a language model has: the passages nearest to each part of a question.
+
+Pure and deterministic: the peer of `llm/` that needs no key. Nobody judges whether a passage answers.
+"""
+
+from contend.search.editions import Edition, newest_editions, newest_first
+from contend.search.passages import PartPassages, ShownPassage, parts_of, passages_of
+from contend.search.reporting import search_report
+
+__all__ = [
+    "Edition",
+    "PartPassages",
+    "ShownPassage",
+    "newest_editions",
+    "newest_first",
+    "parts_of",
+    "passages_of",
+    "search_report",
+]

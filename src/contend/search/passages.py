@@ -1,0 +1,157 @@
+"""A question's parts, and what of a found section is shown of each."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from contend.checks.injection import PlantedText
+from contend.models.research import FoundPassage
+from contend.search.editions import Edition
+from contend.text import (
+    clean,
+    detect_language,
+    normalize,
+    split_blocks,
+    split_sentences,
+    terms,
+    without_item_mark,
+    without_sentences,
+)
+from contend.text.characters import CJK, HAN
+
+_CHARACTERS = {"en": 700, "ja": 350}
+"""About so much of a section is shown."""
+
+_NUMBER = re.compile(r"(?:(?<![\w.,(（])(\d{1,2})[.)）．、](?!\d)|(?<![A-Za-z\d])[(（](\d{1,2})[)）]|([①-⑳]))\s*")
+_OTHER_STOPS = re.compile(r"(?<=[؟।॥])\s*")
+_WORD = re.compile(rf"\d+(?:[.,]\d+)*|[^\W\d_{CJK}]+")
+_CHARACTER_RUN = re.compile(rf"[{HAN}]+|[\u30a1-\u30fa\u30fc]+")
+_RULER = re.compile(r"\|?[\s:|-]+\Z")
+
+
+class ShownPassage(NamedTuple):
+    """A passage word for word, in blocks of Markdown; `words`: the terms of the part that it has.
+
+    `newest`: the newest edition of its document, where that is another one.
+    """
+
+    url: str
+    title: str
+    heading: str
+    blocks: tuple[str, ...]
+    words: frozenset[str]
+    newest: Edition | None = None
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.blocks)
+
+
+class PartPassages(NamedTuple):
+    """A part of the question and the passages nearest to it."""
+
+    part: str
+    passages: list[ShownPassage]
+
+
+def parts_of(question: str) -> list[str]:
+    """The sentences, lines and numbered items of a question; all of it where none is apart.
+
+    A line that only leads in, as in `Tell me:`, is no part.
+    """
+    lines = [line.strip() for item in _items(clean(question)) for line in item.splitlines()]
+    stops = [piece for line in lines for piece in _OTHER_STOPS.split(without_item_mark(line))]
+    parts = [sentence.strip() for piece in stops for sentence in split_sentences(piece)]
+    apart = [part for part in parts if terms(part) and not part.endswith((":", "："))]
+    return list(dict.fromkeys(apart)) or [" ".join(clean(question).split())]
+
+
+def _items(text: str) -> Iterator[str]:
+    """The text cut where numbers count from 1, as in `1. … 2. …` and `(1) … (2) …`."""
+    marks: list[re.Match[str]] = []
+    for match in _NUMBER.finditer(text):
+        if int(normalize(match[match.lastindex or 0])) == len(marks) + 1:
+            marks.append(match)
+    begin = 0
+    for mark in marks if marks[1:] else []:
+        yield text[begin : mark.start()]
+        begin = mark.end()
+    yield text[begin:]
+
+
+def content_terms(text: str) -> frozenset[str]:
+    """The terms that a part is about: word stems; of Japanese and Chinese pairs of kanji or katakana.
+
+    What stands between those in Japanese is grammar.
+    """
+    plain = normalize(text)
+    pairs = (run[place : place + 2] for run in _CHARACTER_RUN.findall(plain) for place in range(max(1, len(run) - 1)))
+    return frozenset([*pairs, *(term for word in _WORD.findall(plain) for term in terms(word))])
+
+
+def passages_of(
+    part: str, hits: Sequence[FoundPassage], planted: PlantedText, newest: dict[str, Edition]
+) -> list[ShownPassage]:
+    """What is shown of the hits, in their order: those that have a word of the part.
+
+    What `planted` orders whoever reads a document is left out.
+    """
+    wanted = content_terms(part)
+    shown = (_shown(wanted, hit, planted, newest.get(hit.result.url)) for hit in hits)
+    return [passage for passage in shown if passage.words and passage.blocks]
+
+
+def _shown(wanted: frozenset[str], hit: FoundPassage, planted: PlantedText, newest: Edition | None) -> ShownPassage:
+    title, heading = ("" if planted.in_sentence(each) else each for each in (hit.result.title, hit.heading))
+    blocks = [without_sentences(block, planted.in_sentence) for block in split_blocks(hit.text)]
+    excerpt = _excerpt([block for block in blocks if block], wanted, _CHARACTERS[detect_language(hit.text)])
+    words = wanted.intersection(terms("\n".join([title, heading, *excerpt])))
+    return ShownPassage(hit.result.url, title, heading, tuple(excerpt), words, newest)
+
+
+def _excerpt(blocks: Sequence[str], wanted: frozenset[str], most: int) -> list[str]:
+    """The run of blocks, or of sentences of long ones, that has most of the terms in about so many characters."""
+    units = [(place, text) for place, block in enumerate(blocks) for text in _sentences(block, most)]
+    found = [wanted.intersection(terms(text)) for _, text in units]
+    best, words = range(0), -1
+    for begin in range(len(units)):
+        end, size = begin, 0
+        while end < len(units) and (end == begin or size + len(units[end][1]) <= most):
+            size += len(units[end][1])
+            end += 1
+        count = len(frozenset().union(*found[begin:end]))
+        best, words = (range(begin, end), count) if count > words else (best, words)
+    runs = groupby(units[best.start : best.stop], key=lambda unit: unit[0])
+    joined = [_joined([text for _, text in run]) for _, run in runs]
+    return [*_table_head(blocks, units[best.start][0]), *joined] if joined else []
+
+
+def _sentences(block: str, most: int) -> list[str]:
+    return [block] if len(block) <= most or is_row(block) or is_code(block) else split_sentences(block)
+
+
+def _joined(sentences: Sequence[str]) -> str:
+    return ("" if detect_language(sentences[0]) == "ja" else " ").join(sentences)
+
+
+def _table_head(blocks: Sequence[str], place: int) -> list[str]:
+    """The names of the columns, and the line below them, of the table that an excerpt begins within."""
+    begin = place
+    while begin and is_row(blocks[begin]) and is_row(blocks[begin - 1]):
+        begin -= 1
+    head = list(blocks[begin : min(place, begin + 2)])
+    return head if head[1:] and _RULER.match(head[1]) else []
+
+
+def is_row(block: str) -> bool:
+    return block.startswith("|")
+
+
+def is_code(block: str) -> bool:
+    return block.startswith(("```", "~~~"))
+
+
+def is_ruler(block: str) -> bool:
+    """Whether a row is the line below the names of a table's columns."""
+    return is_row(block) and _RULER.match(block) is not None
