@@ -9,6 +9,10 @@ from functools import partial
 from typing import Any, TypeVar
 
 from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph._internal._config import ensure_config, patch_configurable
+from langgraph._internal._constants import CONFIG_KEY_CHECKPOINTER, CONFIG_KEY_TASK_ID
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp, NodeError
 from langgraph.graph.state import CompiledStateGraph, StateGraph
@@ -79,6 +83,33 @@ def as_subclass(kind: type[G], graph: CompiledStateGraph[Any, Any, Any, Any], **
     """
     parts = {name: part for name, part in vars(graph).items() if name != "__orig_class__"}
     return kind(**own, **parts)
+
+
+def whole_config(graph: CompiledStateGraph[Any, Any, Any, Any], config: RunnableConfig | None) -> RunnableConfig:
+    """What a graph runs with: its own config, the caller's, and that of the node which calls it.
+
+    LangGraph would have to let a graph see it before the run.
+    """
+    return ensure_config(graph.config, config)
+
+
+def is_part(config: RunnableConfig) -> bool:
+    """Whether a graph runs as a part of another one, by its whole config."""
+    return CONFIG_KEY_TASK_ID in config.get("configurable", {})
+
+
+def with_parents_saver(
+    config: RunnableConfig, wrap: Callable[[BaseCheckpointSaver[Any]], BaseCheckpointSaver[Any]]
+) -> RunnableConfig:
+    """A part's config with another saver in place of its parent's.
+
+    A synchronous parent lends a saver that may know synchronous calls only. LangGraph would have to run an
+    asynchronous part of a synchronous graph.
+    """
+    saver = config.get("configurable", {}).get(CONFIG_KEY_CHECKPOINTER)
+    if not isinstance(saver, BaseCheckpointSaver):
+        return config
+    return patch_configurable(config, {CONFIG_KEY_CHECKPOINTER: wrap(saver)})
 
 
 def show_message(message: BaseMessage) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 from uuid import uuid4
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.config import get_config
 from langgraph.errors import NodeError
 from langgraph.types import Command
 from typing_extensions import TypedDict
@@ -29,6 +30,12 @@ from contend.text import WORDS, clean, estimate_tokens, reason_text, shorten
 
 QUOTES = TeamConfig(team_id="quotes", name="Quotes", kind="quotes", sources=["local"])
 """The team of a run without a language model, where the workspace has none of its kind."""
+
+ENOUGH_STEPS = 10_000
+"""More than any graph of ours takes: each ends its loops by itself."""
+CONTEST_STEPS = 25
+"""No contest takes more, its teams' own steps apart."""
+_STEPS_OF_ROUND, _STEPS_OF_LOOP = 10, 25
 
 QUOTES_NEED = "sources: without a language model contend quotes from documents of your own, and there are none"
 
@@ -84,6 +91,22 @@ def refuse(state: Mapping[str, Any], error: NodeError, fresh: Mapping[str, Any])
     question = _question_in_chat(state)
     update = {**fresh, "asked": _asked_of(state, question), "messages": [*question, AIMessage(str(why))]}
     return Command(update=update, goto="__end__")
+
+
+def check_steps(least: int) -> None:
+    """Whether a graph may take the steps that it may need.
+
+    Raises:
+        InputError: its caller's `recursion_limit` is lower.
+    """
+    limit = get_config().get("recursion_limit", ENOUGH_STEPS)  # absent where nobody set it
+    if limit < least:
+        raise InputError(f"recursion_limit: {limit} steps may be too few for this run: set {least}, or leave it out")
+
+
+def steps_alone(options: ResolvedOptions) -> int:
+    """Steps that a team or a research on its own may take."""
+    return max(options.max_rounds * _STEPS_OF_ROUND, options.max_iterations * _STEPS_OF_LOOP)
 
 
 def problem_alone(state: Mapping[str, Any], error: NodeError) -> str:

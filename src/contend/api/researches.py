@@ -34,7 +34,7 @@ from contend.models.events import AnyEvent
 from contend.models.task import ExecutionRow, RunStatus
 from contend.services import Services
 from contend.stored_runs import is_waiting, message_of, read_run, status_of
-from contend.stores.leases import checked_thread
+from contend.stores.leases import checked_thread, resume_command
 
 GRAPH = "contend"
 _MOST_THREADS = 100
@@ -99,7 +99,7 @@ class ServerQueue:
         """
         if not _is_uuid(thread_id):
             raise InputError(
-                f"research {thread_id}: a run that the command line named goes on there: `contend resume {thread_id}`"
+                f"research {thread_id}: a run that the command line named goes on there: `{resume_command(thread_id)}`"
             )
         kind = DEMO if demo else {"contend": "research"}
         thread = await self.client.threads.create(

@@ -21,6 +21,7 @@ from contend.readiness import check_folder
 from contend.report import with_joined_marks
 from contend.sources.local import OWN_REPORTS
 from contend.stores import write_file
+from contend.stores.leases import resume_command, thread_argument
 from contend.text import clean, normalize
 
 
@@ -83,13 +84,13 @@ def _next(outcome: RunOutcome, board: Board) -> None:
     if outcome.questions:
         ui.advise(*next_steps(outcome.thread_id, outcome.questions))
     elif outcome.report is not None:
-        ranking = [f"contend leaderboard {outcome.thread_id}"] if board.models else []
+        ranking = [f"contend leaderboard {thread_argument(outcome.thread_id)}"] if board.models else []
         playbook = [f"contend playbook show {board.learned.dataset}"] if board.learned and board.learned.lessons else []
         ui.advise(f"contend report {outcome.thread_id}", *ranking, *playbook)
     elif outcome.status == "failed":
         ui.advise(f"contend status {outcome.thread_id}", "contend doctor")
     else:
-        ui.advise(f"contend resume {outcome.thread_id}")
+        ui.advise(resume_command(outcome.thread_id))
     if outcome.files:
         ui.say("Report  {file}", file=ui.plain(ui.short_path(outcome.files[0])))
 
@@ -97,9 +98,12 @@ def _next(outcome: RunOutcome, board: Board) -> None:
 def next_steps(thread_id: str, questions: Sequence[Question]) -> list[str]:
     """The commands that answer."""
     if len(questions) == 1:
-        return [f"contend resume {thread_id} {option}" for option in ("--approve", "--edit FILE", '--reject "WHY"')]
+        return [f"{resume_command(thread_id)} {option}" for option in ("--approve", "--edit FILE", '--reject "WHY"')]
     answers = " ".join(f"--answer {name_of(question, questions)}=approve" for question in questions)
-    return [f"contend resume {thread_id} --approve", f"contend resume {thread_id} {answers}"]
+    return [
+        f"{resume_command(thread_id)} --approve",
+        f"{resume_command(thread_id)} {answers}",
+    ]
 
 
 def _question_parts(question: Question) -> list[RenderableType]:

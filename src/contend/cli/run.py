@@ -28,6 +28,7 @@ from contend.llm.budget import limits_of
 from contend.models.options import RunOptions
 from contend.settings import Settings
 from contend.stored_runs import read_run
+from contend.stores.leases import resume_command, thread_name
 from contend.stores.record import RecordStore
 
 Work = Callable[..., Awaitable[app.RunOutcome]]
@@ -67,7 +68,7 @@ def resume_thread(thread: str, *, force: bool, out: Path | None, **answers: Any)
     thread, board = from_record(settings, partial(_thread_and_board, settings=settings, name=thread))
     work = partial(app.resume, thread, decision, answers=by_question, force=force, settings=settings)
     speak(board.theme)
-    folder = check_out(out, settings.folder / "results" / thread)
+    folder = check_out(out, settings.folder / "results" / thread_name(thread))
     return _drive(thread, work, board, out=folder)
 
 
@@ -101,14 +102,14 @@ def _drive(thread: str, work: Work, board: Board, *, out: Path | None) -> int:
 
 def _with_resume(reason: str, thread: str) -> str:
     """What stopped a run, and how it goes on where that is not said yet."""
-    if f"contend resume {thread}" in reason:
+    if resume_command(thread) in reason:
         return reason
-    command = ui.in_workspace(f"contend resume {thread}")
+    command = ui.in_workspace(resume_command(thread))
     return tr("{reason}; then go on with `{command}`", reason=reason, command=command)
 
 
 def _stopped_text(thread: str, *, began: bool) -> str:
-    command = ui.in_workspace(f"contend resume {thread}")
+    command = ui.in_workspace(resume_command(thread))
     return tr("stopped; go on with `{command}`", command=command) if began else tr("stopped before the run began")
 
 

@@ -24,6 +24,7 @@ from contend.report import PublishedLine, planted_in
 from contend.report.plain import plain_sentence
 from contend.run_context import thread_of
 from contend.services import Services
+from contend.stores.leases import thread_name
 from contend.team.support import claims_by_text, lines_of
 from contend.text import WORDS, NoteWords, without_sentences
 
@@ -87,7 +88,7 @@ class ClosingNodes:
             if "local" in options.sources
             else []
         )
-        folder = self.services.folder / "results" / (thread_of(runtime) or state["execution_id"])
+        folder = self.services.folder / "results" / thread_name(thread_of(runtime) or state["execution_id"])
         texts = await publish(
             with_signs(submission.report, doubtful),
             head_of(view, submission, options, lines=lines, doubtful=doubtful, left_out=left_out, usage=usage),

@@ -34,7 +34,7 @@ from contend.models.events import CriteriaSet, RunStarted
 from contend.models.options import RunOptions
 from contend.models.research import ResearchReport
 from contend.models.task import OrchestratorTask
-from contend.preflight import Opening, open_question, opening_update, refuse
+from contend.preflight import CONTEST_STEPS, Opening, check_steps, open_question, opening_update, refuse
 from contend.research.state import EMPTY_LIST
 from contend.run_context import identity
 from contend.services import Services
@@ -72,6 +72,7 @@ class OpeningNode:
     async def open_run(self, state: ContestState, runtime: Runtime[RunOptions]) -> ContestUpdate:
         # What an entry point was asked with, also in a process that goes on; a graph called by itself has its context.
         options = state.get("run_options")
+        check_steps(CONTEST_STEPS)
         request = runtime.context if options is None else RunOptions.model_validate(options)
         opening = await open_question(self.services, state, request)
         execution_id, thread_id = identity(runtime)

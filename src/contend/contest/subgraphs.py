@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.errors import NodeError
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
@@ -20,6 +21,7 @@ from contend.models.playbook import CurationResult
 from contend.models.record import Record
 from contend.models.round import ExitReason, Round, RoundRow, RoundStatusRow
 from contend.models.task import CallUsage, TeamStage, TeamStatus
+from contend.preflight import ENOUGH_STEPS
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.rounds import lean
@@ -29,6 +31,8 @@ from contend.text import WORDS
 _LOG = logging.getLogger(__name__)
 LearnRunner = CompiledStateGraph[LearningState, None, LearnInput, LearnOutput]
 TeamRunner = CompiledStateGraph[TeamState, Record, TeamInput, TeamState]
+_BOUNDED: RunnableConfig = {"recursion_limit": ENOUGH_STEPS}
+"""A caller's limit counts the steps of the contest; rounds and loops have limits of their own."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class SubgraphNodes:
             await self.services.record.save_team_status(run.execution_id, await self._running(run, team))
             self.services.tell(TeamStarted(execution_id=run.execution_id, team_id=team.team_id, team_name=team.name))
             async with run.clock.limit(team.team_id, run.options.timeout_per_team_seconds):
-                final = await graph.ainvoke(state)
+                final = await graph.ainvoke(state, _BOUNDED)
             outcome = TeamOutcome(
                 team=team,
                 status=(await self._running(run, team)).to("completed"),
@@ -116,7 +120,7 @@ class SubgraphNodes:
         run = await self.services.run(state)
         learn_input = await learn_input_of(self.services, state, run.options.dataset)
         learn_input["approve"] = "playbook" in run.options.approve
-        lessons = await graph.ainvoke(learn_input)
+        lessons = await graph.ainvoke(learn_input, _BOUNDED)
         result = CurationResult.model_validate(lessons["result"])
         texts = [item.content for item in result.delta_items if item.operation != "DELETE" and item.content]
         about = result.model_dump(include={"dataset", "playbook_version", "summary"})

@@ -20,7 +20,16 @@ from contend.errors import InputError
 from contend.langgraph_compat import add_node
 from contend.models.options import DEPTHS, ResearchOptions, ResolvedOptions, RunOptions, TeamConfig
 from contend.models.record import Record
-from contend.preflight import answer, is_alone, open_question, opening_update, problem_alone, refuse
+from contend.preflight import (
+    answer,
+    check_steps,
+    is_alone,
+    open_question,
+    opening_update,
+    problem_alone,
+    refuse,
+    steps_alone,
+)
 from contend.registry import team_kind
 from contend.research.ask import max_iterations, profile, queries_of, search_task, team_of, working_sources
 from contend.research.evidence import pages_to_read, pool_of
@@ -142,6 +151,7 @@ class ResearchAlone:
     async def open_run(self, state: ResearchState, runtime: Runtime[Record]) -> ResearchUpdate:
         """Theme, options and a plain team."""
         opening = await open_question(self.services, state, runtime.context)
+        check_steps(steps_alone(opening.options))
         if not opening.options.sources:
             raise InputError("sources: none is on; give documents, or see `contend doctor`")
         loops = _loops(opening.request, opening.options)

@@ -23,7 +23,16 @@ from contend.models.options import TeamOptions
 from contend.models.record import Record
 from contend.models.round import Judgment, Round, best_round
 from contend.models.task import CallUsage
-from contend.preflight import answer, is_alone, open_question, opening_update, problem_alone, refuse
+from contend.preflight import (
+    answer,
+    check_steps,
+    is_alone,
+    open_question,
+    opening_update,
+    problem_alone,
+    refuse,
+    steps_alone,
+)
 from contend.prompts.judging import JudgePrompt
 from contend.registry import TEAM_KINDS, team_kind
 from contend.research.state import EMPTY_LIST
@@ -262,6 +271,7 @@ class TeamAlone:
     async def open_run(self, state: TeamState, runtime: Runtime[Record]) -> TeamUpdate:
         """Theme, options and the first team that may enter."""
         opening = await open_question(self.services, state, runtime.context)
+        check_steps(steps_alone(opening.options))
         team, (execution_id, thread_id) = opening.teams[0], identity(runtime)
         run = self.services.open_run(execution_id, opening.options)
         await run.enter([team], theme=opening.theme, thread_id=thread_id)
