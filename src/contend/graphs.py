@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any, Literal, Self, cast
 
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.graph import Graph
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphRecursionError
-from langgraph.graph import StateGraph
+from langgraph.graph import END, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot, StateUpdate
 
@@ -18,7 +19,7 @@ from contend.approval import answers_by_question, decision_or_answers, open_ques
 from contend.contest.graph import build_contest_graph
 from contend.contest.state import input_options
 from contend.errors import InputError, StoreError, UnknownThread
-from contend.langgraph_compat import as_subclass, is_part, whole_config, with_parents_saver
+from contend.langgraph_compat import as_subclass, is_part, whole_config, with_parents_saver, without_handlers
 from contend.learning.graph import build_learn_graph
 from contend.models.options import run_options
 from contend.models.record import Record
@@ -127,6 +128,17 @@ class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
         if not isinstance(self.checkpointer, BaseCheckpointSaver):
             return self
         return self.copy({"checkpointer": ThreadedSaver(self.checkpointer)})
+
+    def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
+        """As LangGraph's, without the handlers of errors: each goes on where its node's edges lead, or ends the run."""
+        return without_handlers(super().get_graph(config, xray=xray), self._nodes_before_end())
+
+    async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
+        """As `get_graph`."""
+        return without_handlers(await super().aget_graph(config, xray=xray), self._nodes_before_end())
+
+    def _nodes_before_end(self) -> list[str]:
+        return sorted(source for source, target in self.builder.edges if target == END)
 
     async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
         """As LangGraph's."""

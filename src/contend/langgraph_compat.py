@@ -3,18 +3,20 @@
 Tried with langgraph 1.2; `tests/unit/test_langgraph_compat.py` says which of it a newer one breaks.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
-from typing import Any, TypeVar
+from functools import partial, wraps
+from typing import Any, TypeVar, cast
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.graph import Edge, Graph
 from langgraph._internal._config import ensure_config, patch_configurable
 from langgraph._internal._constants import CONFIG_KEY_CHECKPOINTER, CONFIG_KEY_TASK_ID
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp, NodeError
+from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph, StateGraph
 from langgraph.pregel._messages import StreamMessagesHandler
 
@@ -24,38 +26,64 @@ E = TypeVar("E", bound=BaseException)
 G = TypeVar("G", bound=CompiledStateGraph[Any, Any, Any, Any])
 
 
-def fails_to(node: str, *others: str) -> tuple[str, ...]:
-    """A node's `destinations`: its error handler, and wherever else its own Commands go.
-
-    LangGraph adds a handler as a node by this name and draws it without a link, and Studio does not draw a part at all
-    that holds an unlinked node. LangGraph would have to link the handlers that it adds.
-    """
-    return (f"__error_handler__{node}", *others)
-
-
 def add_node(
     graph: StateGraph[Any, Any, Any, Any],
     name: str,
     node: Any,  # noqa: ANN401 - whatever LangGraph takes for one
     handler: Callable[..., Any] | None = None,
     *,
-    goes_to: Sequence[str] = (),
+    goes_to: Mapping[str, str] | None = None,
     task: type[Any] | None = None,
     runs_graph: bool = False,
 ) -> None:
     """Add a node, and what is called where it fails.
 
-    `goes_to`: where its Commands go; `task`: the state of a node that is sent one of its own; `runs_graph`: it is
-    a graph, or calls one, which Studio is to draw.
+    `goes_to`: where its Commands and its handler's go that no edge leads to, and when; `task`: the state of a node that
+    is sent one of its own; `runs_graph`: it is a graph, or calls one, which Studio is to draw.
 
     LangGraph reads the byte code of each node that is a function or a method for graphs within, which takes as long as
     all the rest of building ours; a `partial` it does not read, nor its annotations. A node would have to be able to
     say that it runs no graph. Its types know no error handlers.
     """
-    destinations = fails_to(name, *goes_to) if handler else None
     on_error = partial(handler) if handler else None
     runnable = node if runs_graph else partial(node)
-    graph.add_node(name, runnable, input_schema=task, error_handler=on_error, destinations=destinations)
+    graph.add_node(name, runnable, input_schema=task, error_handler=on_error, destinations=dict(goes_to or {}) or None)
+
+
+def add_routes(
+    graph: StateGraph[Any, Any, Any, Any],
+    source: str,
+    router: Callable[[Any], Awaitable[Any]],
+    targets: Mapping[str, str],
+) -> None:
+    """Add a router, which names a node or sends tasks. `targets`: when it goes where, as drawings say it.
+
+    LangGraph's labels are what a router returns. It would have to take them beside the nodes' names.
+    """
+
+    @wraps(router)
+    async def route(state: object) -> object:
+        following = await router(state)
+        return targets[following] if isinstance(following, str) else following
+
+    graph.add_conditional_edges(source, cast("Any", route), {label: node for node, label in targets.items()})
+
+
+_HANDLER = "__error_handler__"
+
+
+def without_handlers(drawing: Graph, ends: Iterable[str]) -> Graph:
+    """A graph's drawing without the nodes that are called where others fail. `ends`: the nodes with an edge to its end.
+
+    LangGraph draws a handler as a node that leads to the end, wherever its Command goes, leaves out an edge to the end
+    beside it, and Studio draws no part that holds an unlinked node. It would have to draw where handlers go.
+    """
+    for node in [each for each in drawing.nodes if each.rpartition(":")[2].startswith(_HANDLER)]:
+        del drawing.nodes[node]
+    drawing.edges[:] = [each for each in drawing.edges if each.source in drawing.nodes and each.target in drawing.nodes]
+    linked = {(each.source, each.target) for each in drawing.edges}
+    drawing.edges += [Edge(each, END) for each in ends if each in drawing.nodes and (each, END) not in linked]
+    return drawing
 
 
 def cause(error: NodeError) -> BaseException:

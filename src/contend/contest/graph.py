@@ -27,7 +27,7 @@ from contend.contest.editing import EditingNodes
 from contend.contest.state import ContestInput, ContestOutput, ContestState, ContestUpdate
 from contend.contest.subgraphs import SubgraphNodes
 from contend.estimate import estimate_run
-from contend.langgraph_compat import add_node, cause, stopping_if_checkpoint_lost
+from contend.langgraph_compat import add_node, add_routes, cause, stopping_if_checkpoint_lost
 from contend.learning.graph import build_learn_graph
 from contend.learning.selection import choose_holdout, select_bullets
 from contend.models.events import CriteriaSet, RunStarted
@@ -218,21 +218,42 @@ def build_contest_graph(services: Services) -> ContestGraph:
     add_node(graph, "finish_run", closing.finish_run)
     graph.add_edge(START, "open_run")
     graph.add_edge("open_run", "set_criteria")
-    graph.add_conditional_edges("set_criteria", route_to_teams, ["team"])
+    add_routes(graph, "set_criteria", route_to_teams, {"team": "each team"})
     graph.add_edge("team", "find_near_ties")
-    graph.add_conditional_edges(
-        "find_near_ties", editing.route_after_near_ties, ["synthesize", "compare_pair", "pick_winner"]
+    add_routes(
+        graph,
+        "find_near_ties",
+        editing.route_after_near_ties,
+        {"synthesize": "reports to merge", "compare_pair": "each near tie", "pick_winner": "one is ahead"},
     )
-    graph.add_conditional_edges(
-        "synthesize", editing.route_to_judges, ["score_merged", "compare_merged", "choose_report"]
+    add_routes(
+        graph,
+        "synthesize",
+        editing.route_to_judges,
+        {"score_merged": "each metric", "compare_merged": "each order", "choose_report": "nothing merged"},
     )
     graph.add_edge("score_merged", "choose_report")
     graph.add_edge("compare_merged", "choose_report")
-    graph.add_conditional_edges("choose_report", editing.route_after_choice, ["compare_pair", "pick_winner"])
+    add_routes(
+        graph,
+        "choose_report",
+        editing.route_after_choice,
+        {"compare_pair": "each near tie", "pick_winner": "merged, or one is ahead"},
+    )
     graph.add_edge("compare_pair", "pick_winner")
-    graph.add_conditional_edges("pick_winner", route_after_pick)
-    graph.add_conditional_edges("approve_report", route_after_approval)
-    graph.add_conditional_edges("publish", route_after_publish)
+    add_routes(
+        graph,
+        "pick_winner",
+        route_after_pick,
+        {"approve_report": "a person approves", "publish": "a report", "finish_run": "no report"},
+    )
+    add_routes(
+        graph,
+        "approve_report",
+        route_after_approval,
+        {"approve_report": "asked again", "publish": "approved", "finish_run": "rejected"},
+    )
+    add_routes(graph, "publish", route_after_publish, {"learn": "lessons wanted", "finish_run": "no lessons"})
     graph.add_edge("learn", "finish_run")
     graph.add_edge("finish_run", END)
     return graph
