@@ -81,14 +81,15 @@ def _quotes(report: ResearchReport) -> list[RenderableType]:
 
 def _next(outcome: RunOutcome, board: Board) -> None:
     """What to do next and, last of all, where the report lies."""
+    thread = thread_argument(outcome.thread_id)
     if outcome.questions:
         ui.advise(*next_steps(outcome.thread_id, outcome.questions))
     elif outcome.report is not None:
-        ranking = [f"contend leaderboard {thread_argument(outcome.thread_id)}"] if board.models else []
+        ranking = [f"contend leaderboard {thread}"] if board.models else []
         playbook = [f"contend playbook show {board.learned.dataset}"] if board.learned and board.learned.lessons else []
-        ui.advise(f"contend report {outcome.thread_id}", *ranking, *playbook)
+        ui.advise(f"contend report {thread}", *ranking, *playbook)
     elif outcome.status == "failed":
-        ui.advise(f"contend status {outcome.thread_id}", "contend doctor")
+        ui.advise(f"contend status {thread}", "contend doctor")
     else:
         ui.advise(resume_command(outcome.thread_id))
     if outcome.files:

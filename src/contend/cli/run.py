@@ -284,8 +284,8 @@ def several_questions(several: SeveralQuestions) -> str:
     """What a person does about it at the terminal."""
     first, second, *_ = several.names
     return tr(
-        "{count} questions are open, and an edit or a reason fits one of them: {all} approves all, {each} answers each",
+        "{count} questions are open, and an edit fits one of them: {all} approves all, {each} answers each",
         count=len(several.names),
         all="--approve",
-        each=f'--answer {first}=approve --answer "{second}=reject:WHY"',
+        each=f"--answer {first}=approve --answer {second}=edit:FILE",
     )

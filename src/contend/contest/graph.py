@@ -2,7 +2,8 @@
 
 open_run → set_criteria → Send × teams → team → find_near_ties →
 (synthesize → Send × metrics → score_merged, Send × orders → compare_merged → choose_report) →
-(Send × pairs → compare_pair) → pick_winner → (approve_report) → publish → learn → finish_run.
+(Send × pairs → compare_pair) → pick_winner → (approve_report → (revise_report → approve_report)) →
+publish → learn → finish_run.
 """
 
 import asyncio
@@ -24,6 +25,7 @@ from contend.contest.closing import (
 )
 from contend.contest.comparing import CompareTask, ComparingNodes
 from contend.contest.editing import EditingNodes
+from contend.contest.revising import RevisingNodes
 from contend.contest.state import ContestInput, ContestOutput, ContestState, ContestUpdate
 from contend.contest.subgraphs import SubgraphNodes
 from contend.estimate import estimate_run
@@ -58,6 +60,7 @@ EMPTY: ContestUpdate = {
     "run_options": None, "criteria": [], "criteria_failure": "", "outcomes": EMPTY_LIST,
     "near_ties": [], "comparisons": EMPTY_LIST, "pairwise": {}, "winner": None, "submission": None, "editing": None,
     "merged_scores": EMPTY_LIST, "merged_comparisons": EMPTY_LIST, "problem": "", "notes": [], "lessons": None,
+    "comment": "", "revision": "",
     "status": "running", "message": "", "report": None, "summary": None, "files": [],
 }  # fmt: skip
 """A second message on a thread is a new run: nothing of the run before stays."""
@@ -187,6 +190,7 @@ def build_contest_graph(services: Services) -> ContestGraph:
 
     opening, subgraphs = OpeningNode(services), SubgraphNodes(services)
     editing, closing, comparing = EditingNodes(services), ClosingNodes(services), ComparingNodes(services)
+    revising = RevisingNodes(services)
     metrics = MeasuringNodes(services, key="merged_scores", join="choose_report")
     with_best = ComparingNodes(services, key="merged_comparisons", join="choose_report")
 
@@ -214,6 +218,7 @@ def build_contest_graph(services: Services) -> ContestGraph:
     add_node(graph, "compare_merged", with_best.compare, with_best.count_as_tie, task=CompareTask)
     add_node(graph, "choose_report", editing.choose_report)
     add_node(graph, "approve_report", closing.approve_report)
+    add_node(graph, "revise_report", revising.revise_report, revising.keep_report)
     add_node(graph, "publish", closing.publish)
     add_node(graph, "finish_run", closing.finish_run)
     graph.add_edge(START, "open_run")
@@ -251,8 +256,14 @@ def build_contest_graph(services: Services) -> ContestGraph:
         graph,
         "approve_report",
         route_after_approval,
-        {"approve_report": "asked again", "publish": "approved", "finish_run": "rejected"},
+        {
+            "approve_report": "asked again",
+            "revise_report": "a comment",
+            "publish": "approved",
+            "finish_run": "rejected",
+        },
     )
+    graph.add_edge("revise_report", "approve_report")
     add_routes(graph, "publish", route_after_publish, {"learn": "lessons wanted", "finish_run": "no lessons"})
     graph.add_edge("learn", "finish_run")
     graph.add_edge("finish_run", END)
