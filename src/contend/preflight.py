@@ -17,12 +17,12 @@ from contend.errors import ContendError, InputError, StoreError
 from contend.langgraph_compat import known_cause
 from contend.learning.curator import read_sections
 from contend.llm.budget import require_price
-from contend.models.evaluation import CODE_METRIC_NAMES
+from contend.models.evaluation import CODE_METRIC_NAMES, MetricInput
 from contend.models.options import DEPTHS, EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig, run_options
 from contend.models.record import QUESTION_CHARACTERS, Language, Record
 from contend.models.task import checked_theme
 from contend.readiness import NotReady, check_ready, models_of_run
-from contend.registry import team_kind
+from contend.registry import takes, team_kind
 from contend.services import Services
 from contend.settings import RunSetup
 from contend.stores.checkpoints import check_checkpointer
@@ -303,7 +303,15 @@ def _check_metrics(services: Services, evaluator: EvaluatorConfig) -> None:
         if metric.kind == "model":
             services.rubric(metric, "en")
         if metric.function is not None:
-            services.function(metric.function)
+            _check_takes_submission(services, metric.function)
+
+
+def _check_takes_submission(services: Services, name: str) -> None:
+    if not takes(services.function(name), MetricInput(query="", submission="", sources=[], points=[])):
+        raise InputError(
+            f"evaluator.metrics: function {name!r} is called with one argument, which has `query`, `submission`, "
+            "`sources` and `points`: let it take one"
+        )
 
 
 def _settle_kind(setup: RunSetup) -> RunSetup:

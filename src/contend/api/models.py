@@ -42,14 +42,14 @@ def example(text: str) -> ConfigDict:
 
 
 class ResearchRequest(Record):
-    """A research to start. Another `checkpointer_type` than the server's is refused."""
+    """A research to start. The server's own checkpointer keeps it, whatever `checkpointer_type` says."""
 
     model_config = example('{"theme": "Why do long bridges hum in the wind?", "max_iterations": 5}')
 
     theme: QuestionText
     max_iterations: int = Field(default=5, ge=1, le=10)
     enable_human_intervention: bool = False
-    checkpointer_type: CheckpointerType | None = None
+    checkpointer_type: Literal["memory", "sqlite", "redis", "postgres"] | None = None
     options: RunOptions | None = None
 
     def run_options(self) -> RunOptions:

@@ -126,6 +126,7 @@ def _line(item: object) -> str:
 
 
 FILES = ("report.md", "report.html", "report.json")
+_OUT_FILE = "out.txt"
 _SLUG_CHARACTERS = 40
 _WORD = re.compile(r"[^\W_]+")
 
@@ -145,6 +146,22 @@ def check_out(folder: Path | None, own: Path | None = None) -> Path | None:
             raise input_error("--out {folder}: {file} of another run is there: name another folder, or move it away",
                               folder=folder, file=name)  # fmt: skip
     return path
+
+
+def remember_out(own: Path, out: Path | None) -> None:
+    """Keep in a run's own folder where its files are to be left, for who goes on with it."""
+    if out is not None:
+        write_file(own / _OUT_FILE, str(out))
+    else:
+        (own / _OUT_FILE).unlink(missing_ok=True)
+
+
+def remembered_out(own: Path) -> Path | None:
+    """Where a run was told to leave its files; None where it was told nothing."""
+    try:
+        return Path((own / _OUT_FILE).read_text("utf-8"))
+    except FileNotFoundError:
+        return None
 
 
 def leave_files(files: Sequence[str], out: Path | None, theme: str) -> list[str]:
