@@ -77,7 +77,7 @@ class ServedGraph(ContendGraph):
             parts = graph.astream(input, config, context=context, **how)
         else:
             self._refuse_state(input)
-            parts = self._astream_alone(input, whole_config(self, config), context=context, **how)
+            parts = self._astream_alone(input, config, context=context, **how)
         async with aclosing(parts) as stream:
             async for part in stream:
                 yield part

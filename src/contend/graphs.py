@@ -73,12 +73,9 @@ class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
             RunChanged: config or prompts changed since the run began.
             CheckpointError: checkpoints can't be read, or are gone.
         """
-        whole = whole_config(self, config)
-        parts = (
-            super().astream(input, config, context=context, **how)
-            if is_part(whole)
-            else self._astream_alone(input, whole, context=context, **how)
-        )
+        is_alone = not is_part(whole_config(self, config))
+        stream_of = self._astream_alone if is_alone else super().astream
+        parts = stream_of(input, config, context=context, **how)
         async with aclosing(cast("AsyncGenerator[Any]", parts)) as stream:
             async for part in stream:
                 yield part
@@ -86,19 +83,20 @@ class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
     async def _astream_alone(
         self,
         request: object,
-        config: RunnableConfig,
+        config: RunnableConfig | None,
         *,
         context: Mapping[str, Any] | Record | None,
         **how: Any,  # noqa: ANN401 - LangGraph's
     ) -> AsyncGenerator[Any]:
-        options = self._options(context, config)
-        request = self._complete_input(request, options, config)
-        async with self._with_saver(config) as graph, graph._leased(request, config) as checked_input:  # noqa: SLF001 - a copy of its own
+        whole = whole_config(self, config)
+        options = self._options(context, whole)
+        request = self._complete_input(request, options, whole)
+        async with self._with_saver(whole) as graph, graph._leased(request, whole) as checked_input:  # noqa: SLF001 - a copy of its own
             if graph is not self:  # what a workspace keeps goes on after a kill at any moment
                 how["durability"] = how.get("durability") or "sync"
             stream = CompiledStateGraph.astream(graph, checked_input, config, context=options, **how)
             async with aclosing(cast("AsyncGenerator[Any]", stream)):
-                async for part in _naming_limit(self._as_shown(stream), config):
+                async for part in _naming_limit(self._as_shown(stream), whole):
                     yield part
 
     def _as_shown(self, stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
@@ -112,8 +110,8 @@ class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
         **how: Any,  # noqa: ANN401 - LangGraph's
     ) -> Iterator[Any]:
         """As `astream`, on an event loop of its own; `invoke` leads here."""
-        whole = with_parents_saver(whole_config(self, config), ThreadedSaver)
-        return event_loop.iterate(self._on_own_loop()._astream_and_close(input, whole, **how))  # noqa: SLF001 - a copy of its own
+        config = with_parents_saver(config, ThreadedSaver)
+        return event_loop.iterate(self._on_own_loop()._astream_and_close(input, config, **how))  # noqa: SLF001 - a copy of its own
 
     async def _astream_and_close(self, *arguments: Any, **how: Any) -> AsyncGenerator[Any]:  # noqa: ANN401 - LangGraph's
         try:

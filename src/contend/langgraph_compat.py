@@ -127,17 +127,17 @@ def is_part(config: RunnableConfig) -> bool:
 
 
 def with_parents_saver(
-    config: RunnableConfig, wrap: Callable[[BaseCheckpointSaver[Any]], BaseCheckpointSaver[Any]]
-) -> RunnableConfig:
+    config: RunnableConfig | None, wrap: Callable[[BaseCheckpointSaver[Any]], BaseCheckpointSaver[Any]]
+) -> RunnableConfig | None:
     """A part's config with another saver in place of its parent's.
 
     A synchronous parent lends a saver that may know synchronous calls only. LangGraph would have to run an
     asynchronous part of a synchronous graph.
     """
-    saver = config.get("configurable", {}).get(CONFIG_KEY_CHECKPOINTER)
+    saver = ensure_config(config).get("configurable", {}).get(CONFIG_KEY_CHECKPOINTER)
     if not isinstance(saver, BaseCheckpointSaver):
         return config
-    return patch_configurable(config, {CONFIG_KEY_CHECKPOINTER: wrap(saver)})
+    return patch_configurable(config or {}, {CONFIG_KEY_CHECKPOINTER: wrap(saver)})
 
 
 def show_message(message: BaseMessage) -> None:

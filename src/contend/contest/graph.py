@@ -185,8 +185,8 @@ ContestGraph = StateGraph[ContestState, RunOptions, ContestInput, ContestOutput]
 
 def build_contest_graph(services: Services) -> ContestGraph:
     """The whole contest, not compiled: the entry point that opens it brings the checkpointer."""
-    team_graph = build_team_graph(services).compile()
-    learn_graph = build_learn_graph(services.learn_nodes).compile()
+    team_graph = build_team_graph(services).compile(name="team")
+    learn_graph = build_learn_graph(services.learn_nodes).compile(name="learn")
 
     opening, subgraphs = OpeningNode(services), SubgraphNodes(services)
     editing, closing, comparing = EditingNodes(services), ClosingNodes(services), ComparingNodes(services)

@@ -315,7 +315,8 @@ def build_team_graph(services: Services) -> TeamGraph:
     add_node(graph, "brief", nodes.brief, nodes.fail, goes_to={"finish_run": "failed, alone"})
     for kind in TEAM_KINDS:
         node = _NODES.get(kind, kind)
-        add_node(graph, node, team_kind(kind).build_graph(services).compile(), nodes.play_again, runs_graph=True)
+        of_round = team_kind(kind).build_graph(services).compile(name=node)
+        add_node(graph, node, of_round, nodes.play_again, runs_graph=True)
         graph.add_edge(node, "submit")
     add_node(graph, "submit", nodes.submit)
     add_node(graph, "score_metric", metrics.score, metrics.leave_unscored, task=MetricTask)
