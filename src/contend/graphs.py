@@ -207,6 +207,8 @@ class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
         Raises:
             InputError: one is unknown, not usable, or given twice.
         """
+        if not isinstance(context, Record | Mapping | None):
+            raise InputError(f"context: give contend.RunOptions or a mapping, not {type(context).__name__}")
         in_context = context.model_dump(exclude_unset=True) if isinstance(context, Record) else _own_keys(context or {})
         in_config = _own_keys(config.get("configurable", {}))
         if not in_config and isinstance(context, Record):

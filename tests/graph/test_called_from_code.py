@@ -17,6 +17,7 @@ import contend
 from contend.errors import InputError, UnknownThread
 from contend.services import Services
 from fakes.contests import Contest
+from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash?"
 ROOT = Path(__file__).parents[2]
@@ -168,6 +169,30 @@ async def test_an_unknown_option_is_refused_by_its_name(services: Services, name
         await graph.ainvoke({"theme": THEME}, {"configurable": {"max_round": 1}})
     with pytest.raises(InputError, match="max_round"):
         await graph.ainvoke({"theme": THEME}, context={"max_round": 1})
+
+
+async def test_a_context_of_another_kind_is_refused(services: Services) -> None:
+    with pytest.raises(InputError, match=r"context: give contend\.RunOptions or a mapping, not list"):
+        await contend.build_graph("contend", services).ainvoke({"theme": THEME}, context=["quick"])
+
+
+async def test_a_question_that_nobody_could_answer_is_refused_before_anything_is_spent(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    graph = contend.build_graph("contend", services)
+
+    state = await graph.ainvoke({"theme": THEME}, context=contest.options(approve=["plan"]))
+
+    assert state["message"].startswith("approve: without a thread nothing is kept")
+    assert vendors.prompts() == []
+
+
+async def test_events_of_a_run_are_streamed(contest: Contest, services: Services) -> None:
+    graph = contend.build_graph("research", services)
+
+    events = [event["name"] async for event in graph.astream_events({"theme": THEME}, context=contest.options())]
+
+    assert {"research", "supervise", "write"} <= {*events}
 
 
 async def test_an_option_that_is_given_twice_is_refused(services: Services) -> None:

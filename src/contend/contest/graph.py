@@ -28,6 +28,7 @@ from contend.contest.editing import EditingNodes
 from contend.contest.revising import RevisingNodes
 from contend.contest.state import ContestInput, ContestOutput, ContestState, ContestUpdate
 from contend.contest.subgraphs import SubgraphNodes
+from contend.errors import InputError
 from contend.estimate import estimate_run
 from contend.langgraph_compat import add_node, add_routes, cause, stopping_if_checkpoint_lost
 from contend.learning.graph import build_learn_graph
@@ -38,7 +39,7 @@ from contend.models.research import ResearchReport
 from contend.models.task import OrchestratorTask
 from contend.preflight import CONTEST_STEPS, Opening, check_steps, open_question, opening_update, refuse
 from contend.research.state import EMPTY_LIST
-from contend.run_context import identity
+from contend.run_context import identity, thread_of
 from contend.services import Services
 from contend.team.graph import build_team_graph
 from contend.team.judging import make_criteria
@@ -78,6 +79,10 @@ class OpeningNode:
         check_steps(CONTEST_STEPS)
         request = runtime.context if options is None else RunOptions.model_validate(options)
         opening = await open_question(self.services, state, request)
+        if opening.options.approve and thread_of(runtime) is None:
+            raise InputError(
+                "approve: without a thread nothing is kept that an answer could go on with: give a thread id"
+            )
         execution_id, thread_id = identity(runtime)
         await self._enter(opening, execution_id, thread_id)
         return {
