@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.graph import Graph
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphRecursionError
-from langgraph.graph import END, StateGraph
+from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot, StateUpdate
 
@@ -129,14 +129,11 @@ class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
         """As LangGraph's, without the handlers of errors: each goes on where its node's edges lead, or ends the run."""
-        return without_handlers(super().get_graph(config, xray=xray), self._nodes_before_end())
+        return without_handlers(super().get_graph(config, xray=xray))
 
     async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
         """As `get_graph`."""
-        return without_handlers(await super().aget_graph(config, xray=xray), self._nodes_before_end())
-
-    def _nodes_before_end(self) -> list[str]:
-        return sorted(source for source, target in self.builder.edges if target == END)
+        return without_handlers(await super().aget_graph(config, xray=xray))
 
     async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
         """As LangGraph's."""

@@ -3,7 +3,7 @@
 Tried with langgraph 1.2; `tests/unit/test_langgraph_compat.py` says which of it a newer one breaks.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Any, TypeVar, cast
@@ -16,13 +16,13 @@ from langgraph._internal._constants import CONFIG_KEY_CHECKPOINTER, CONFIG_KEY_T
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp, NodeError
-from langgraph.graph import END
 from langgraph.graph.state import CompiledStateGraph, StateGraph
 from langgraph.pregel._messages import StreamMessagesHandler
 
 from contend.errors import CheckpointError, StoreUnwritable, error_from_repr
 
 E = TypeVar("E", bound=BaseException)
+_HANDLER = "__error_handler__"
 G = TypeVar("G", bound=CompiledStateGraph[Any, Any, Any, Any])
 
 
@@ -47,7 +47,9 @@ def add_node(
     """
     on_error = partial(handler) if handler else None
     runnable = node if runs_graph else partial(node)
-    graph.add_node(name, runnable, input_schema=task, error_handler=on_error, destinations=dict(goes_to or {}) or None)
+    # A part is not drawn at all that holds a node without a link, as a handler is one.
+    destinations = {**(goes_to or {}), **({f"{_HANDLER}{name}": "fails"} if handler else {})} or None
+    graph.add_node(name, runnable, input_schema=task, error_handler=on_error, destinations=destinations)
 
 
 def add_routes(
@@ -69,20 +71,21 @@ def add_routes(
     graph.add_conditional_edges(source, cast("Any", route), {label: node for node, label in targets.items()})
 
 
-_HANDLER = "__error_handler__"
+def without_handlers(drawing: Graph) -> Graph:
+    """A graph's drawing without the nodes that are called where others fail.
 
-
-def without_handlers(drawing: Graph, ends: Iterable[str]) -> Graph:
-    """A graph's drawing without the nodes that are called where others fail. `ends`: the nodes with an edge to its end.
-
-    LangGraph draws a handler as a node that leads to the end, wherever its Command goes, leaves out an edge to the end
-    beside it, and Studio draws no part that holds an unlinked node. It would have to draw where handlers go.
+    LangGraph draws a handler as a node that leads to the end, wherever its Command goes, and leaves out its node's own
+    edge to the end. It would have to draw where handlers go.
     """
-    for node in [each for each in drawing.nodes if each.rpartition(":")[2].startswith(_HANDLER)]:
+    handlers = {node for node in drawing.nodes if node.rpartition(":")[2].startswith(_HANDLER)}
+    after = [edge for edge in drawing.edges if edge.source in handlers]
+    node_of = {edge.target: edge.source for edge in drawing.edges if edge.target in handlers}
+    drawing.edges[:] = [edge for edge in drawing.edges if handlers.isdisjoint((edge.source, edge.target))]
+    with_edges = {edge.source for edge in drawing.edges}
+    ends = {(node_of[edge.source], edge.target) for edge in after if edge.source in node_of}
+    drawing.edges += [Edge(node, end) for node, end in sorted(ends) if node not in with_edges]
+    for node in handlers:
         del drawing.nodes[node]
-    drawing.edges[:] = [each for each in drawing.edges if each.source in drawing.nodes and each.target in drawing.nodes]
-    linked = {(each.source, each.target) for each in drawing.edges}
-    drawing.edges += [Edge(each, END) for each in ends if each in drawing.nodes and (each, END) not in linked]
     return drawing
 
 

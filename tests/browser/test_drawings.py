@@ -39,6 +39,16 @@ def test_a_drawing_is_read_by_mermaid(workspace: Path, page: Page, name: GraphNa
     assert "error_handler" not in drawing
 
 
+def test_a_contest_is_drawn_with_its_teams_and_their_research(workspace: Path) -> None:
+    graph = build_graph("contend", Services(load_settings(workspace=workspace)))
+
+    drawing = graph.get_graph(xray=True)
+
+    assert {"team:brief", "team:judge", "team:research:search", "learn:curate", "finish_run"} <= drawing.nodes.keys()
+    sources = {edge.source for edge in drawing.edges}
+    assert [node for node in drawing.nodes if node not in sources] == ["__end__"]
+
+
 def test_mermaid_refuses_what_is_no_drawing(page: Page) -> None:
     with pytest.raises(Exception, match="Parse error"):
         page.evaluate("text => mermaid.parse(text)", "graph TD;\n graph(graph)")
