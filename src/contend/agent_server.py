@@ -7,7 +7,6 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import replace
 from functools import cache
 from threading import Lock
 from typing import Any, NamedTuple, cast
@@ -22,39 +21,32 @@ from langgraph.types import Command, StateSnapshot, StateUpdate
 
 from contend import run_guard
 from contend.approval import (
-    answers_by_question,
-    decision_or_answers,
-    open_questions,
     with_one_question,
     with_question_last,
 )
-from contend.contest.state import input_options
-from contend.errors import InputError, StoreError, UnknownThread
-from contend.graphs import AsyncGraph, GraphName, build_graph
-from contend.langgraph_compat import AnyKeyDict, as_subclass
+from contend.errors import InputError
+from contend.graphs import ContendGraph, GraphName, build_graph
+from contend.langgraph_compat import AnyKeyDict, as_subclass, whole_config
 from contend.learning.graph import whole_input
-from contend.models.options import RunOptions, run_options
+from contend.models.options import RunOptions
 from contend.models.record import Record
 from contend.preflight import question_of
 from contend.services import Services
 from contend.settings import load_settings, shown_defaults
-from contend.settings.files import resource, validate
-from contend.stores.checkpoints import ManagedSaver, keep_latest_run, run_of
-from contend.stores.leases import Lease, checked_thread, lease
+from contend.settings.files import resource
+from contend.stores.checkpoints import ManagedSaver, run_of
 
 _LOG = logging.getLogger(__name__)
-_IDS_OF_SERVER = {"assistant_id", "cron_id", "graph_id", "run_id", "thread_id", "user_id"}
+_GRAPH_OF_SERVER = {"assistant_id", "cron_id", "graph_id"}
+"""What Agent Servers put into a run's `configurable`."""
 
 
-class ServedGraph(AsyncGraph):
-    """A graph that is guarded while it runs: LangGraph would take a stale answer or changed rules in silence.
+class ServedGraph(ContendGraph):
+    """A graph that a server runs for its clients, who give a question, options and answers, and nothing else.
 
-    It is a module's own object and no factory, for that is what every kind of Agent Server loads.
+    It is a module's own object and no factory, for that is what every kind of Agent Server loads. Called outside of a
+    server, it is the graph that `build_graph` gives.
     """
-
-    def __init__(self, *, services: Services, **parts: Any) -> None:  # noqa: ANN401 - LangGraph's
-        super().__init__(**parts)
-        self.services = services
 
     def get_context_jsonschema(self) -> dict[str, Any] | None:
         """As LangGraph's, with the defaults in effect; a server that drops what is not in it drops nothing."""
@@ -68,97 +60,79 @@ class ServedGraph(AsyncGraph):
         }
         return {**schema, "properties": AnyKeyDict(options)}
 
-    async def astream(  # type: ignore[override]  # it names what it looks at, and passes on the rest
+    async def astream(
         self,
         input: Any,  # noqa: A002, ANN401 - LangGraph's
-        config: RunnableConfig,
+        config: RunnableConfig | None = None,
         *,
-        context: Mapping[str, Any] | None = None,
+        context: Any = None,  # noqa: ANN401 - LangGraph's
         **how: Any,  # noqa: ANN401 - LangGraph's
-    ) -> AsyncIterator[Any]:
-        """As LangGraph's, to which all its ways to run a graph lead.
+    ) -> AsyncGenerator[Any]:
+        """As `ContendGraph`'s; of a client's input, state is refused.
 
         Raises:
-            InputError: an option or an answer is not usable, or state is given.
-            UnknownThread: there is nothing to go on with.
-            RunChanged: config or prompts changed since the run began.
-            CheckpointError: checkpoints can't be read, or are gone.
+            InputError: as there, or state is given.
         """
         if (graph := await self._of_run(config)) is not self:
-            async for part in graph.astream(input, config, context=context, **how):
+            parts = graph.astream(input, config, context=context, **how)
+        else:
+            self._refuse_state(input)
+            parts = self._astream_alone(input, config, context=context, **how)
+        async with aclosing(parts) as stream:
+            async for part in stream:
                 yield part
-            return
-        self._refuse_state(input)
-        options = self._options(context)
-        async with self._lease_run(self._complete_input(input, options, config), config) as checked_input:
-            stream = cast("AsyncGenerator[Any]", super().astream(checked_input, config, context=options, **how))
-            async with aclosing(stream):
-                async for part in with_question_last(stream):
-                    yield part
 
-    async def _of_run(self, config: RunnableConfig) -> "ServedGraph":
-        """This graph, or for a run that plays the demo the one on its recording."""
-        if not DEMO.items() <= config.get("metadata", {}).items():
+    async def _of_run(self, config: RunnableConfig | None) -> ContendGraph:
+        """This graph; for a run that plays the demo the one on its recording, in process the one for code."""
+        if self._is_in_process(config):
+            return await asyncio.to_thread(graph_in_process, cast("GraphName", self.name))
+        if not DEMO.items() <= (config or {}).get("metadata", {}).items():
             return self
         graph = await asyncio.to_thread(served_graph, cast("GraphName", self.name), demo=True)
         if graph.services is self.services:
             return self
         return graph.copy({"checkpointer": self.checkpointer, "store": self.store})
 
+    def _is_in_process(self, config: RunnableConfig | None) -> bool:
+        """Whether no server runs it: each brings a checkpointer, or says in the config which graph it runs."""
+        configurable = whole_config(self, config).get("configurable", {})
+        return self.checkpointer is None and not any(
+            name in _GRAPH_OF_SERVER or name.startswith("langgraph_") for name in configurable
+        )
+
+    def _as_shown(self, stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        return with_question_last(stream)
+
+    def _on_own_loop(self) -> ContendGraph:  # type: ignore[override]  # no server calls synchronously
+        return graph_in_process(cast("GraphName", self.name)) if self.checkpointer is None else super()._on_own_loop()
+
     async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
         """As LangGraph's, with all open questions as one."""
+        if self._is_in_process(config):
+            return await (await self._of_run(config)).aget_state(config, subgraphs=subgraphs)
         return with_one_question(await super().aget_state(config, subgraphs=subgraphs))
 
-    async def aget_state_history(self, config: RunnableConfig, **which: Any) -> AsyncIterator[StateSnapshot]:  # noqa: ANN401 - LangGraph's
+    async def aget_state_history(self, config: RunnableConfig, **which: Any) -> AsyncGenerator[StateSnapshot]:  # noqa: ANN401 - LangGraph's
         """As LangGraph's, with all open questions as one."""
+        if self._is_in_process(config):
+            async for snapshot in (await self._of_run(config)).aget_state_history(config, **which):
+                yield snapshot
+            return
         async for snapshot in super().aget_state_history(config, **which):
             yield with_one_question(snapshot)
 
     @asynccontextmanager
-    async def _lease_run(self, request: object, config: RunnableConfig) -> AsyncIterator[object]:
-        """The thread held, the input checked before, on record after.
-
-        A run without checkpoints keeps nothing to go on with, and one without a thread is nobody else's.
-        """
-        thread_id = config.get("configurable", {}).get("thread_id")
-        if thread_id is None:
-            yield request
-            return
-        thread = checked_thread(str(thread_id))
-        turn = _TURNS.setdefault(thread, asyncio.Lock())
-        async with turn, lease(self.services.settings, thread) as thread_lease:
-            if not self.checkpointer:
-                yield request
-            else:
-                had_begun = isinstance(request, Mapping) and await self._had_begun(request, config)
-                checked_input = await self._check_input(None if had_begun else request, config)
-                try:
-                    yield checked_input
-                finally:
-                    await self._note(thread, thread_lease)
-        for notice in thread_lease.notices:
-            _LOG.warning(notice)
-
-    def _options(self, context: Mapping[str, Any] | None) -> Record | None:
-        """The options in a run's context, beside which stands what its server puts there."""
-        own = {name: value for name, value in (context or {}).items() if not _is_servers(name)}
-        if self.context_schema is not None:
-            return validate(self.context_schema, own, "context") if own else None
-        if own:
-            raise InputError(f"context: {', '.join(sorted(own))} may not be given: this graph takes no options")
-        return None
-
-    @property
-    def _is_contest(self) -> bool:
-        return "run_options" in self.channels
+    async def _leased(self, request: object, config: RunnableConfig) -> AsyncIterator[object]:
+        """As `ContendGraph`'s, one run on a thread after the other."""
+        turn = _TURNS.setdefault(str(config["configurable"].get("thread_id")), asyncio.Lock())
+        async with turn, super()._leased(request, config) as checked_input:
+            yield checked_input
 
     def _complete_input(self, request: Any, options: Record | None, config: RunnableConfig) -> Any:  # noqa: ANN401 - any input
-        """With what a client cannot give: a contest's options, and under which id lessons are learned but once."""
-        if isinstance(request, Mapping) and self._is_contest:
-            return {**request, "run_options": input_options(run_options(options))}
+        """Also under which id lessons are learned but once: a client cannot give it."""
         if isinstance(request, Mapping) and "reflection" in self.channels:
             return {**whole_input(request), "execution_id": str(config.get("metadata", {}).get("run_id") or uuid4())}
-        return request
+        return super()._complete_input(request, options, config)
 
     def _refuse_state(self, request: object) -> None:
         """A client asks and answers. What else stands in state are ids, budgets and functions, and is trusted."""
@@ -177,6 +151,8 @@ class ServedGraph(AsyncGraph):
         Raises:
             InvalidUpdateError: state is written, which a client may not.
         """
+        if self._is_in_process(config):
+            return await (await self._of_run(config)).abulk_update_state(config, supersteps)
         if any(update.values is not None for step in supersteps for update in step):
             raise InvalidUpdateError("state: it is not written from outside; ask a new question by a run's input")
         return await super().abulk_update_state(config, supersteps)
@@ -192,47 +168,8 @@ class ServedGraph(AsyncGraph):
         return bool(snapshot.tasks) and not snapshot.interrupts and _theme_of(request) == snapshot.values.get("theme")
 
     async def _check_input(self, request: object, config: RunnableConfig) -> object:
-        """The input; answers with their questions' ids: LangGraph takes one without an id for one question only."""
-        if not (request is None or isinstance(request, Command)):
-            return request
-        snapshot = await super().aget_state(config)
-        thread_id = str(config["configurable"]["thread_id"])
-        goes_on = not run_guard.is_finished(snapshot) if self._is_contest else bool(snapshot.tasks)
-        if self._is_contest and goes_on:
-            await run_guard.check_resumable(self.services, thread_id, snapshot)
-        elif not snapshot.created_at:
-            raise UnknownThread(f"thread {thread_id!r} has no run to go on with")
-        if isinstance(request, Command) and request.resume is not None:
-            questions = open_questions(snapshot.interrupts)
-            answers = decision_or_answers(questions, request.resume)
-            request = replace(request, resume=answers_by_question(questions, *answers))
-        if goes_on:
-            resume = request.resume if isinstance(request, Command) else None
-            await run_guard.note_going_on(self.services, snapshot, resume if isinstance(resume, dict) else None)
-        return request
-
-    async def _note(self, thread_id: str, thread_lease: Lease) -> None:
-        """The record says how the thread stands; whoever took it over says so otherwise. Nothing stays in memory."""
-        if thread_lease.taken_by is not None:
-            return
-        with suppress(StoreError):  # where it can't be read, nobody works on the run any more
-            snapshot = await super().aget_state({"configurable": {"thread_id": thread_id}})
-            self.services.close_run(snapshot.values.get("execution_id", ""))
-            if run_guard.is_finished(snapshot) if self._is_contest else not snapshot.next:
-                await keep_latest_run(self.checkpointer, thread_id)
-            if questions := open_questions(snapshot.interrupts):
-                await run_guard.note_waiting(self.services, questions)
-            elif not self._is_contest:
-                await run_guard.note_stop(
-                    self.services, thread_id, going_on="a run of its graph on the thread, without input"
-                )
-            elif not run_guard.is_finished(snapshot):
-                await run_guard.note_stop(self.services, thread_id)
-
-
-def _is_servers(name: str) -> bool:
-    """Whether a key of a run's context is the server's, or that of a graph elsewhere which runs this one."""
-    return name in _IDS_OF_SERVER or name.startswith(("__", "checkpoint_", "langgraph_", "x-"))
+        had_begun = isinstance(request, Mapping) and await self._had_begun(request, config)
+        return await super()._check_input(None if had_begun else request, config)
 
 
 def _theme_of(request: Mapping[str, Any]) -> str | None:
@@ -297,6 +234,15 @@ def recorded_demo() -> Demo | None:
     return Demo(theme, options)
 
 
+@cache
+def graph_in_process(name: GraphName) -> ContendGraph:
+    """A graph for code that runs in this process, which may read what the process may. Blocking."""
+    served = _services()
+    services = Services(served.settings)
+    services.record = served.record  # one writer a process
+    return build_graph(name, services)
+
+
 async def server_services(*, demo: bool = False) -> Services:
     """The container of this server's process, or the demo's: its graphs and its HTTP API share them."""
     return await asyncio.to_thread(_services, demo=demo)
@@ -331,4 +277,4 @@ def served_graph(name: GraphName, *, demo: bool = False) -> ServedGraph:
         InputError: a config file, prompt or setting is not usable.
     """
     services = _services(demo=demo)
-    return as_subclass(ServedGraph, build_graph(name, services), services=services)
+    return as_subclass(ServedGraph, build_graph(name, services))

@@ -34,7 +34,7 @@ from contend.services import Services, open_services
 from contend.settings import Settings
 from contend.stores.checkpoints import has_checkpoints, keep_latest_run, open_checkpointer
 from contend.stores.documents import text_id
-from contend.stores.leases import Lease, checked_thread, lease
+from contend.stores.leases import Lease, checked_thread, lease, resume_command, thread_name
 
 OnEvent = Callable[[AnyEvent], None]
 EXIT_CODES: Mapping[RunStatus, int] = {"completed": 0, "partial": 1, "failed": 2, "interrupted": 130, "running": 130}
@@ -97,7 +97,7 @@ async def run(
             if before.values.get("execution_id") and not (
                 run_guard.is_finished(before) or run_guard.is_unopened(before)
             ):
-                raise InputError(f"thread {thread!r} has an unfinished run: go on with `contend resume {thread}`")
+                raise InputError(f"thread {thread!r} has an unfinished run: go on with `{resume_command(thread)}`")
             run_input = {"theme": theme, "run_options": input_options(options)}
             with checked_run(opening):
                 outcome = await going.drive(run_input, thread_lease)
@@ -210,7 +210,7 @@ async def _snapshot(live: Services, thread: str) -> StateSnapshot:
 
 async def _where_it_stands(live: Services, thread: str, snapshot: StateSnapshot) -> RunOutcome:
     if run_guard.is_unopened(snapshot):
-        message = f"stopped before it began; go on with `contend resume {thread}`"
+        message = f"stopped before it began; go on with `{resume_command(thread)}`"
         values = {"execution_id": "", "status": "interrupted", "message": message, "went_on": False}
         return RunOutcome(thread_id=thread, theme=snapshot.values.get("theme", ""), **values)
     _check_has_run(thread, snapshot)
@@ -238,7 +238,7 @@ async def learn_from(
         snapshot = await _snapshot(live, thread)
         _check_has_run(thread, snapshot)
         if not snapshot.values.get("outcomes"):
-            raise InputError(f"thread {thread!r}: no team has ended yet: `contend resume {thread}` goes on with it")
+            raise InputError(f"thread {thread!r}: no team has ended yet: `{resume_command(thread)}` goes on with it")
         return await learned_from(live, cast("ContestState", snapshot.values), dataset)
 
 
@@ -267,7 +267,7 @@ async def delete(thread_id: str, *, services: Services) -> DeletedThread:
         others = await _texts(services, [document for documents in by_thread.values() for document in documents])
         drafts = await services.record.draft_documents(thread)
         await services.documents.delete((own | drafts) - others)
-        await asyncio.to_thread(shutil.rmtree, services.folder / "results" / thread, ignore_errors=True)
+        await asyncio.to_thread(shutil.rmtree, services.folder / "results" / thread_name(thread), ignore_errors=True)
         if has_checkpoints(services.settings):
             async with open_checkpointer(services.settings) as saver:
                 await saver.adelete_thread(thread)

@@ -55,9 +55,12 @@ class Question(Record):
 
 
 class Decision(Record):
-    """A person's answer: approve, edit (with `args`), or reject (with a reason)."""
+    """A person's answer: approve, edit (with `args`), reject (with or without a reason), or respond (with a comment).
 
-    type: Literal["approve", "edit", "reject"]
+    `reason` holds a comment, too.
+    """
+
+    type: Literal["approve", "edit", "reject", "respond"]
     args: dict[str, Any] = Field(default_factory=dict)
     reason: str = ""
 
@@ -76,9 +79,10 @@ class Approved(NamedTuple, Generic[T]):
 
 
 class Rejected(NamedTuple):
-    """A person said no; the decision's reason may be empty."""
+    """A person said no; the decision's reason may be empty. `is_comment`: they said only what to change."""
 
     decision: Decision
+    is_comment: bool = False
 
 
 def apply_answer(
@@ -90,8 +94,11 @@ def apply_answer(
     """
     try:
         decision = decision_of(answer)
-        if decision.type != "edit":
-            return Rejected(decision) if decision.type == "reject" else Approved(proposal, decision)
+        if decision.type in {"reject", "respond"}:
+            rejection = decision.model_copy(update={"type": "reject"})
+            return Rejected(rejection, is_comment=decision.type == "respond")
+        if decision.type == "approve":
+            return Approved(proposal, decision)
         if unknown_names := sorted(decision.args.keys() - set(editable)):
             return Unusable(f"{', '.join(unknown_names)} cannot be edited; edit {', '.join(editable)}")
         return Approved(edit(decision.args), decision)
@@ -115,7 +122,7 @@ def question(
     text = f"{description}\n\n{problem}" if problem else description
     return {
         "action_requests": [{"name": action, "args": dict(args), "arguments": dict(args), "description": text}],
-        "review_configs": [{"action_name": action, "allowed_decisions": ["approve", "edit", "reject"]}],
+        "review_configs": [{"action_name": action, "allowed_decisions": ["approve", "edit", "reject", "respond"]}],
         "asked": kind,
         "execution_id": execution_id,
         "team_id": team_id,
@@ -136,6 +143,8 @@ def decision_of(answer: object) -> Decision:
             return Decision(type="approve") if approved else Decision(type="reject", reason=_reason(answer))
         case {"decisions": [first, *_]} | [first, *_]:
             return decision_of(first)
+        case str() if _is_comment(answer):
+            return Decision(type="respond", reason=answer.strip())
         case str():
             return _decision_by_word(answer, {})
         case {"type": str(word), **rest}:
@@ -144,19 +153,27 @@ def decision_of(answer: object) -> Decision:
 
 
 _UNKNOWN_DECISION = (
-    "the answer is none of approve, edit, reject: give "
-    '"approve", {"type": "edit", "args": {…}} or {"type": "reject", "reason": "…"}'
+    "the answer is none of approve, edit, reject, respond: give "
+    '"approve", {"type": "edit", "args": {…}} or {"type": "reject", "reason": "…"}, or say what to change'
 )
+
+
+def _is_comment(answer: str) -> bool:
+    """Whether a text says what to change. A single word of Latin letters may be an approval that is misspelt."""
+    text = answer.strip().lower()
+    return text not in {ja.YES, ja.NO} and (len(text.split()) > 1 or (bool(text) and not text.isascii()))
 
 
 def _decision_by_word(word: str, answer: Mapping[str, Any]) -> Decision:
     match word.strip().lower():
-        case "approve" | "accept" | "yes" | ja.YES:
+        case "approve" | "approved" | "accept" | "accepted" | "yes" | "ok" | ja.YES:
             return Decision(type="approve")
         case "edit":
             return _edit_decision(answer)
-        case "reject" | "response" | "ignore" | "no" | ja.NO:
+        case "reject" | "rejected" | "ignore" | "no" | ja.NO:
             return Decision(type="reject", reason=_reason(answer))
+        case "respond" | "response" | "comment" if reason := _reason(answer).strip():
+            return Decision(type="respond", reason=reason)
     raise InputError(_UNKNOWN_DECISION)
 
 
@@ -226,12 +243,12 @@ def answers_by_question(
 ) -> dict[str, object]:
     """Answers as they were given, by question id.
 
-    `answers` names questions by id, the beginning of it, or the team that asks. `decision` answers the others: a bare
-    approval or rejection all of them, an edit or a reason one, and a front end's list of decisions each in turn.
+    `answers` names questions by id, the beginning of it, or the team that asks. `decision` answers the others: an edit
+    one of them, anything else all, and a front end's list of decisions each in turn.
 
     Raises:
         InputError: no question waits, or one is not open or has two answers.
-        SeveralQuestions: an edit or a reason could go to several.
+        SeveralQuestions: an edit could go to several.
     """
     by_question: dict[str, object] = {}
     for name, answer in (answers or {}).items():
@@ -378,13 +395,12 @@ def _for_open_questions(questions: Sequence[Question], decision: object) -> dict
 
 
 def _check_fits_all(questions: Sequence[Question], decision: object) -> None:
-    answer = decision_of(decision)
-    if answer.type == "edit" or answer.reason:
+    if decision_of(decision).type == "edit":
         names = [name_of(question, questions) for question in questions]
-        example = {names[0]: "approve", names[1]: {"type": "reject", "reason": "…"}}
+        example = {names[0]: "approve", names[1]: {"type": "edit", "args": {"…": "…"}}}
         raise SeveralQuestions(
-            f"{len(questions)} questions are open, and an edit or a reason fits one of them: approve or reject all "
-            f"without a reason, or answer each by its name: {json.dumps(example, ensure_ascii=False)}",
+            f"{len(questions)} questions are open, and an edit fits one of them: approve, reject or comment all, "
+            f"or answer each by its name: {json.dumps(example, ensure_ascii=False)}",
             names=names,
         )
 

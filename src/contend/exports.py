@@ -23,7 +23,7 @@ from contend.report import to_bibtex
 from contend.settings import Settings
 from contend.sources.readers.process import KEPT_VARIABLES
 from contend.stored_runs import StoredRun
-from contend.stores.leases import checked_thread
+from contend.stores.leases import thread_name
 from contend.text import clean
 
 ReportFormat = Literal["md", "html", "json", "bibtex", "csv", "pdf", "docx"]
@@ -64,7 +64,7 @@ def report_file(settings: Settings, thread: str, report: ResearchReport, kind: R
 
 
 def _stored_file(settings: Settings, thread: str, kind: ReportFormat) -> bytes:
-    path = settings.folder / "results" / checked_thread(thread) / f"report.{kind}"
+    path = settings.folder / "results" / thread_name(thread) / f"report.{kind}"
     try:
         return path.read_bytes()
     except FileNotFoundError as error:

@@ -3,12 +3,17 @@
 Tried with langgraph 1.2; `tests/unit/test_langgraph_compat.py` says which of it a newer one breaks.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
-from typing import Any, TypeVar
+from functools import partial, wraps
+from typing import Any, TypeVar, cast
 
 from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.graph import Edge, Graph
+from langgraph._internal._config import ensure_config, patch_configurable
+from langgraph._internal._constants import CONFIG_KEY_CHECKPOINTER, CONFIG_KEY_TASK_ID
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp, NodeError
 from langgraph.graph.state import CompiledStateGraph, StateGraph
@@ -17,16 +22,8 @@ from langgraph.pregel._messages import StreamMessagesHandler
 from contend.errors import CheckpointError, StoreUnwritable, error_from_repr
 
 E = TypeVar("E", bound=BaseException)
+_HANDLER = "__error_handler__"
 G = TypeVar("G", bound=CompiledStateGraph[Any, Any, Any, Any])
-
-
-def fails_to(node: str, *others: str) -> tuple[str, ...]:
-    """A node's `destinations`: its error handler, and wherever else its own Commands go.
-
-    LangGraph adds a handler as a node by this name and draws it without a link, and Studio does not draw a part at all
-    that holds an unlinked node. LangGraph would have to link the handlers that it adds.
-    """
-    return (f"__error_handler__{node}", *others)
 
 
 def add_node(
@@ -35,23 +32,61 @@ def add_node(
     node: Any,  # noqa: ANN401 - whatever LangGraph takes for one
     handler: Callable[..., Any] | None = None,
     *,
-    goes_to: Sequence[str] = (),
+    goes_to: Mapping[str, str] | None = None,
     task: type[Any] | None = None,
     runs_graph: bool = False,
 ) -> None:
     """Add a node, and what is called where it fails.
 
-    `goes_to`: where its Commands go; `task`: the state of a node that is sent one of its own; `runs_graph`: it is
-    a graph, or calls one, which Studio is to draw.
+    `goes_to`: where its Commands and its handler's go that no edge leads to, and when; `task`: the state of a node that
+    is sent one of its own; `runs_graph`: it is a graph, or calls one, which Studio is to draw.
 
     LangGraph reads the byte code of each node that is a function or a method for graphs within, which takes as long as
     all the rest of building ours; a `partial` it does not read, nor its annotations. A node would have to be able to
     say that it runs no graph. Its types know no error handlers.
     """
-    destinations = fails_to(name, *goes_to) if handler else None
     on_error = partial(handler) if handler else None
     runnable = node if runs_graph else partial(node)
+    # A part is not drawn at all that holds a node without a link, as a handler is one.
+    destinations = {**(goes_to or {}), **({f"{_HANDLER}{name}": "fails"} if handler else {})} or None
     graph.add_node(name, runnable, input_schema=task, error_handler=on_error, destinations=destinations)
+
+
+def add_routes(
+    graph: StateGraph[Any, Any, Any, Any],
+    source: str,
+    router: Callable[[Any], Awaitable[Any]],
+    targets: Mapping[str, str],
+) -> None:
+    """Add a router, which names a node or sends tasks. `targets`: when it goes where, as drawings say it.
+
+    LangGraph's labels are what a router returns. It would have to take them beside the nodes' names.
+    """
+
+    @wraps(router)
+    async def route(state: object) -> object:
+        following = await router(state)
+        return targets[following] if isinstance(following, str) else following
+
+    graph.add_conditional_edges(source, cast("Any", route), {label: node for node, label in targets.items()})
+
+
+def without_handlers(drawing: Graph) -> Graph:
+    """A graph's drawing without the nodes that are called where others fail.
+
+    LangGraph draws a handler as a node that leads to the end, wherever its Command goes, and leaves out its node's own
+    edge to the end. It would have to draw where handlers go.
+    """
+    handlers = {node for node in drawing.nodes if node.rpartition(":")[2].startswith(_HANDLER)}
+    after = [edge for edge in drawing.edges if edge.source in handlers]
+    node_of = {edge.target: edge.source for edge in drawing.edges if edge.target in handlers}
+    drawing.edges[:] = [edge for edge in drawing.edges if handlers.isdisjoint((edge.source, edge.target))]
+    with_edges = {edge.source for edge in drawing.edges}
+    ends = {(node_of[edge.source], edge.target) for edge in after if edge.source in node_of}
+    drawing.edges += [Edge(node, end) for node, end in sorted(ends) if node not in with_edges]
+    for node in handlers:
+        del drawing.nodes[node]
+    return drawing
 
 
 def cause(error: NodeError) -> BaseException:
@@ -79,6 +114,33 @@ def as_subclass(kind: type[G], graph: CompiledStateGraph[Any, Any, Any, Any], **
     """
     parts = {name: part for name, part in vars(graph).items() if name != "__orig_class__"}
     return kind(**own, **parts)
+
+
+def whole_config(graph: CompiledStateGraph[Any, Any, Any, Any], config: RunnableConfig | None) -> RunnableConfig:
+    """What a graph runs with: its own config, the caller's, and that of the node which calls it.
+
+    LangGraph would have to let a graph see it before the run.
+    """
+    return ensure_config(graph.config, config)
+
+
+def is_part(config: RunnableConfig) -> bool:
+    """Whether a graph runs as a part of another one, by its whole config."""
+    return CONFIG_KEY_TASK_ID in config.get("configurable", {})
+
+
+def with_parents_saver(
+    config: RunnableConfig | None, wrap: Callable[[BaseCheckpointSaver[Any]], BaseCheckpointSaver[Any]]
+) -> RunnableConfig | None:
+    """A part's config with another saver in place of its parent's.
+
+    A synchronous parent lends a saver that may know synchronous calls only. LangGraph would have to run an
+    asynchronous part of a synchronous graph.
+    """
+    saver = ensure_config(config).get("configurable", {}).get(CONFIG_KEY_CHECKPOINTER)
+    if not isinstance(saver, BaseCheckpointSaver):
+        return config
+    return patch_configurable(config or {}, {CONFIG_KEY_CHECKPOINTER: wrap(saver)})
 
 
 def show_message(message: BaseMessage) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 from uuid import uuid4
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.config import get_config
 from langgraph.errors import NodeError
 from langgraph.types import Command
 from typing_extensions import TypedDict
@@ -16,12 +17,12 @@ from contend.errors import ContendError, InputError, StoreError
 from contend.langgraph_compat import known_cause
 from contend.learning.curator import read_sections
 from contend.llm.budget import require_price
-from contend.models.evaluation import CODE_METRIC_NAMES
+from contend.models.evaluation import CODE_METRIC_NAMES, MetricInput
 from contend.models.options import DEPTHS, EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig, run_options
 from contend.models.record import QUESTION_CHARACTERS, Language, Record
 from contend.models.task import checked_theme
 from contend.readiness import NotReady, check_ready, models_of_run
-from contend.registry import team_kind
+from contend.registry import takes, team_kind
 from contend.services import Services
 from contend.settings import RunSetup
 from contend.stores.checkpoints import check_checkpointer
@@ -30,7 +31,13 @@ from contend.text import WORDS, clean, estimate_tokens, reason_text, shorten
 SEARCH = TeamConfig(team_id="search", name="Search", kind="search", sources=["local"])
 """The team of a run without a language model, where the workspace has none of its kind."""
 
-SEARCH_NEEDS = "sources: without a language model contend searches documents of your own, and there are none"
+ENOUGH_STEPS = 10_000
+"""More than any graph of ours takes: each ends its loops by itself."""
+CONTEST_STEPS = 25
+"""No contest takes more, its teams' own steps apart."""
+_STEPS_OF_ROUND, _STEPS_OF_LOOP = 10, 25
+
+QUOTES_NEED = "sources: without a language model contend quotes from documents of your own, and there are none"
 
 
 class Opening(NamedTuple):
@@ -84,6 +91,22 @@ def refuse(state: Mapping[str, Any], error: NodeError, fresh: Mapping[str, Any])
     question = _question_in_chat(state)
     update = {**fresh, "asked": _asked_of(state, question), "messages": [*question, AIMessage(str(why))]}
     return Command(update=update, goto="__end__")
+
+
+def check_steps(least: int) -> None:
+    """Whether a graph may take the steps that it may need.
+
+    Raises:
+        InputError: its caller's `recursion_limit` is lower.
+    """
+    limit = get_config().get("recursion_limit", ENOUGH_STEPS)  # absent where nobody set it
+    if limit < least:
+        raise InputError(f"recursion_limit: {limit} steps may be too few for this run: set {least}, or leave it out")
+
+
+def steps_alone(options: ResolvedOptions) -> int:
+    """Steps that a team or a research on its own may take."""
+    return max(options.max_rounds * _STEPS_OF_ROUND, options.max_iterations * _STEPS_OF_LOOP)
 
 
 def problem_alone(state: Mapping[str, Any], error: NodeError) -> str:
@@ -280,7 +303,15 @@ def _check_metrics(services: Services, evaluator: EvaluatorConfig) -> None:
         if metric.kind == "model":
             services.rubric(metric, "en")
         if metric.function is not None:
-            services.function(metric.function)
+            _check_takes_submission(services, metric.function)
+
+
+def _check_takes_submission(services: Services, name: str) -> None:
+    if not takes(services.function(name), MetricInput(query="", submission="", sources=[], points=[])):
+        raise InputError(
+            f"evaluator.metrics: function {name!r} is called with one argument, which has `query`, `submission`, "
+            "`sources` and `points`: let it take one"
+        )
 
 
 def _settle_kind(setup: RunSetup) -> RunSetup:

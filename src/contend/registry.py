@@ -103,6 +103,17 @@ def load_function(folder: Path, name: str) -> Function:
     return function
 
 
+def takes(function: Function, *arguments: object) -> bool:
+    """Whether a function can be called with these arguments; of one that does not tell, it is taken for granted."""
+    try:
+        inspect.signature(function).bind(*arguments)
+    except ValueError:
+        return True
+    except TypeError:
+        return False
+    return True
+
+
 def load_attribute(folder: Path, name: str) -> object:
     """What `module:attribute` names in a Python file of the folder; raises whatever the file does."""
     module, _, attribute = name.partition(":")

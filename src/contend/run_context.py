@@ -27,7 +27,7 @@ from contend.models.task import CallUsage, ExecutionRow, TeamStatus
 from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, UserPromptBuilder, mark_of
 from contend.stores import write_file
 from contend.stores.documents import DocumentStore, RecordDocuments
-from contend.stores.leases import checked_thread
+from contend.stores.leases import checked_thread, thread_name
 from contend.stores.record import RecordStore
 
 ScreeningCall = asyncio.Future[Answer[InjectionReply]]
@@ -62,7 +62,7 @@ class RunContext:
         self.board = LiveLeaderboard()
         self.slots = asyncio.Semaphore(self.options.max_concurrent_teams)
         """The cap on teams in flight."""
-        self.documents = DocumentStore(self.folder / checked_thread(self.execution_id))
+        self.documents = DocumentStore(self.folder / thread_name(self.execution_id))
         """What the run's state names by id: deleted with its thread."""
         self.rounds = RecordDocuments(Round, self.documents)
         self._recall: asyncio.Future[None] | None = None
@@ -192,7 +192,7 @@ class RunContext:
 
 def options_file(folder: Path, execution_id: str) -> Path:
     """Where a run's options lie among its documents."""
-    return folder / checked_thread(execution_id) / "options.json"
+    return folder / thread_name(execution_id) / "options.json"
 
 
 def options_fingerprint(options: ResolvedOptions) -> str:
@@ -204,7 +204,7 @@ def thread_of(runtime: Runtime[Any]) -> str | None:
     """The run's thread, as it runs: never from state, which may have been written by others. None without one.
 
     Raises:
-        InputError: its id is not fit for file names.
+        InputError: its id is not usable.
     """
     here = runtime.execution_info
     return None if here is None or here.thread_id is None else checked_thread(here.thread_id)

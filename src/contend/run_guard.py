@@ -14,6 +14,7 @@ from contend.models.task import RunStatus
 from contend.preflight import config_fingerprint
 from contend.services import Services
 from contend.stores.checkpoints import checkpoints_place
+from contend.stores.leases import resume_command
 
 TERMINAL = frozenset({"completed", "partial", "failed"})
 _ROLLED_BACK = "rolled back by whoever had started it: nothing is left to go on with; ask the question anew"
@@ -89,7 +90,7 @@ def _check_fingerprint(services: Services, thread_id: str, state: Mapping[str, A
     if names:
         raise RunChanged(
             f"thread {thread_id!r}: changed since the run began: {', '.join(names)}; put them back, "
-            f"or go on with what stands now by `contend resume {thread_id} --force`"
+            f"or go on with what stands now by `{resume_command(thread_id)} --force`"
         )
 
 
@@ -107,7 +108,7 @@ async def note_stop(services: Services, thread_id: str, *, going_on: str = "") -
     """A run that ended in the middle is on record as interrupted; `going_on` says how it goes on, if not by resume."""
     latest = await services.record.latest_execution(thread_id)
     if latest is not None and latest.status == "running":
-        message = f"stopped; go on with {going_on or f'`contend resume {thread_id}`'}"
+        message = f"stopped; go on with {going_on or f'`{resume_command(thread_id)}`'}"
         await _note_end(services, latest.execution_id, "interrupted", message)
 
 

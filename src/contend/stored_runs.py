@@ -9,7 +9,7 @@ from contend.models.research import ResearchReport
 from contend.models.round import ExitReason, LeaderboardEntry, RoundRow
 from contend.models.task import ExecutionRow, RunStatus, RunUsage, TeamStatus
 from contend.settings import Settings
-from contend.stores.leases import is_leased
+from contend.stores.leases import is_leased, thread_name
 from contend.stores.record import RecordStore
 
 
@@ -76,7 +76,7 @@ def report_of(settings: Settings, execution: ExecutionRow) -> ResearchReport | N
     Raises:
         InputError: its file cannot be read.
     """
-    path = settings.folder / "results" / execution.thread_id / "report.json"
+    path = settings.folder / "results" / thread_name(execution.thread_id) / "report.json"
     try:
         report = ResearchReport.model_validate_json(path.read_text("utf-8"))
     except FileNotFoundError:

@@ -268,7 +268,6 @@ def test_the_history_is_searched_and_paged(api: Api, finished: str) -> None:
         ({}, "theme: Field required"),
         ({"theme": THEME, "max_iterations": 11}, "max_iterations: Input should be less than or equal to 10"),
         ({"theme": THEME, "maximum": 1}, "maximum: Extra inputs are not permitted"),
-        ({"theme": THEME, "checkpointer_type": "memory"}, "checkpointer_type: 'memory' is not this server's, 'sqlite'"),
         ({"theme": THEME, "options": {"min_rounds": 3, "max_rounds": 2}}, "rounds: min_rounds 3 is above max_rounds 2"),
         ({"theme": THEME, "options": {"teams": ["nobody"]}}, "nobody"),
         ({"theme": THEME, "options": {"documents": ["/etc/passwd"]}}, "documents: this server may not read"),
@@ -284,6 +283,15 @@ def test_bad_input_is_refused_in_one_line_before_anything_is_spent(
         assert line in response.json()["detail"]
         assert "\n" not in response.json()["detail"]
     assert [call for call in endpoint.calls if call.prompt] == []
+
+
+@pytest.mark.parametrize("saver", ["memory", "postgres"])
+def test_any_checkpointer_of_the_format_is_accepted_and_the_one_in_use_named(api: Api, saver: str) -> None:
+    started = api.http.post("/research", json={"theme": THEME, "checkpointer_type": saver})
+
+    assert started.status_code == 202, started.text
+    assert started.json()["message"] == "waits for a place in the queue; its checkpoints are kept in SQLite"
+    api.until(started.json()["research_id"], "status", status="completed")
 
 
 def test_a_dry_run_estimates_and_starts_nothing(api: Api) -> None:

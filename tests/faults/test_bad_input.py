@@ -3,6 +3,7 @@
 import json
 import socket
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -168,9 +169,11 @@ def test_a_dataset_that_is_no_name_is_refused(terminal: Terminal, documents: Pat
     refuses(terminal, terminal("run", "resume?", "--docs", documents, "--dataset", dataset), "dataset", *words)
 
 
-@pytest.mark.parametrize("thread", [*NO_NAMES, *RESERVED, "-rf"])
-def test_a_thread_that_is_no_name_is_refused(terminal: Terminal, documents: Path, thread: str) -> None:
-    refuses(terminal, terminal("run", "resume?", "--docs", documents, "--thread", thread), "1 to 64 letters")
+@pytest.mark.parametrize(
+    "thread", ["", "a\n", "a\x00", "a\u200b", "x" * 256, "x" * 5000, "__empty__", str(UUID(int=0))]
+)
+def test_a_thread_that_is_no_id_is_refused(terminal: Terminal, documents: Path, thread: str) -> None:
+    refuses(terminal, terminal("run", "resume?", "--docs", documents, "--thread", thread), "1 to 255 printable")
 
 
 @pytest.mark.parametrize("command", ["resume", "status", "delete", "report"])

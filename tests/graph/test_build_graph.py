@@ -73,15 +73,6 @@ def test_an_unknown_name_is_answered_with_the_names_there_are(services: Services
         contend.build_graph("contest", services)  # type: ignore[arg-type]  # what a person may well write
 
 
-def test_a_synchronous_call_is_answered_with_what_to_call_instead(services: Services) -> None:
-    graph = contend.build_graph("contend", services)
-
-    with pytest.raises(InputError, match=r"await graph\.ainvoke\(…\), or asyncio\.run\(contend\.run\(…\)\)"):
-        graph.invoke({"theme": THEME})
-    with pytest.raises(InputError, match=r"async for part in graph\.astream\(…\)"):
-        list(graph.stream({"theme": THEME}))
-
-
 def of_ones_own(services: Services, checkpointer: InMemorySaver | None = None) -> Any:  # noqa: ANN401 - a graph
     """A graph with contend as one of its parts, followed by a node that reads the answer."""
 

@@ -72,6 +72,29 @@ async def test_a_merged_report_that_judges_prefer_is_published_says_what_it_took
     assert vendors.prompts().count("pairwise/compare") == 2
 
 
+async def test_a_comment_on_the_merged_report_is_followed_by_the_runs_writer(
+    contest: Contest, vendors: Vendors
+) -> None:
+    all_are_near(contest)
+    merging(vendors)
+    preferring(vendors, merged=True)
+    await ran(contest, thread_id="asked", approve=["report"])
+    added = {"text": "Merged: calls in flight are made again.", "sources": [1], "kind": "stated", "basis": ""}
+    parts = {"not_done": ["no date is known"], "summary": None, "findings": [added], "limits": None}
+    vendors.reply(json.dumps({**parts, "sections": [], "lessons": []}), prompt="research/revise")
+
+    again = await contest.resume("asked", "Say which calls are made again, and since when.")
+    outcome = await contest.resume("asked", "approve")
+
+    (revision,) = [call for call in vendors.calls if call.prompt == "research/revise"]
+    assert TEXT in revision.user
+    assert revision.model not in {"alpha", "beta", "gamma"}
+    assert again.questions[0].problem == "the writer did not do: no date is known"
+    assert outcome.report is not None
+    assert outcome.report.key_findings == ["Merged: calls in flight are made again[1]."]
+    assert TEXT.removesuffix(".") in outcome.report.detailed_analysis
+
+
 async def test_a_merged_report_longer_than_its_reader_allows_goes_back_to_the_editor_once(
     contest: Contest, vendors: Vendors
 ) -> None:

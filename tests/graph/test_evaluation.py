@@ -298,6 +298,15 @@ def hangs(given):
 """
 
 
+UNFIT = """
+SIX = 6
+def none():
+    return 1
+def two(query, submission):
+    return 1
+"""
+
+
 def write_functions(workspace: Path, *names: str) -> None:
     (workspace / "mine.py").write_text(SIX, "utf-8")
     metric_table = (
@@ -347,6 +356,8 @@ async def test_a_function_that_fails_leaves_its_metric_unscored(
         ('kind = "python"\nfunction = "out:words"', "lies outside"),
         ('kind = "python"\nfunction = "mine:missing"', "missing"),
         ('kind = "python"\nfunction = "mine:SIX"', "not a function"),
+        ('kind = "python"\nfunction = "mine:none"', "'mine:none' is called with one argument, which has `query`"),
+        ('kind = "python"\nfunction = "mine:two"', "'mine:two' is called with one argument, which has `query`"),
         ('kind = "python"\nfunction = "mine"', "function"),
         ('kind = "python"', "function"),
         ('function = "mine:words"', "function"),
@@ -359,7 +370,7 @@ async def test_a_function_that_fails_leaves_its_metric_unscored(
 async def test_a_metric_that_is_not_there_is_refused_before_anything_is_spent(
     contest: Contest, workspace: Path, vendors: Vendors, metric: str, message: str
 ) -> None:
-    (workspace / "mine.py").write_text("SIX = 6\n", "utf-8")
+    (workspace / "mine.py").write_text(UNFIT, "utf-8")
     (workspace.parent / "out.py").write_text(SIX, "utf-8")
     (workspace / "out.py").symlink_to(workspace.parent / "out.py")
     write_metrics(workspace, f'[[evaluator.metrics]]\nname = "own"\n{metric}\n')

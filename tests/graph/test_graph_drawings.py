@@ -5,9 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
+from langchain_core.runnables.graph import Graph
 from langgraph.graph import END, START
 
-from contend.graphs import BUILDERS, GraphName
+from contend.graphs import GraphName, build_graph
 from contend.services import Services
 from contend.settings import load_settings
 
@@ -17,16 +18,8 @@ _ENDS = {START: "start", END: "end"}
 _FILES: dict[str, GraphName] = {"contest": "contend", "team": "team", "research": "research", "learning": "learn"}
 
 
-def _edges(name: GraphName, workspace: Path) -> set[tuple[str, str]]:
-    graph = BUILDERS[name](Services(load_settings(workspace=workspace)))
-    drawn = {(edge.source, edge.target) for edge in graph.compile().get_graph().edges}
-    # LangGraph leaves a node's edge to the end out of its drawing where the node has an error handler.
-    edges = drawn | {(source, target) for source, target in graph.edges if target == END}
-    return {
-        (_ENDS.get(source, source), _ENDS.get(target, target))
-        for source, target in edges
-        if "__error_handler__" not in source + target
-    }
+def _drawing(name: GraphName, workspace: Path) -> Graph:
+    return build_graph(name, Services(load_settings(workspace=workspace))).get_graph()
 
 
 @pytest.mark.parametrize("name", _FILES)
@@ -36,4 +29,12 @@ def test_the_file_of_a_graph_draws_its_nodes_and_edges(name: str, workspace: Pat
     lines = _LINE.findall(text)
     edges = {(node, name) for node, following in lines for name in re.findall(r"\w+", following) if name != "or"}
 
-    assert edges == _edges(_FILES[name], workspace)
+    drawn = _drawing(_FILES[name], workspace).edges
+    assert edges == {(_ENDS.get(edge.source, edge.source), _ENDS.get(edge.target, edge.target)) for edge in drawn}
+
+
+@pytest.mark.parametrize("name", _FILES.values())
+def test_a_drawing_says_when_a_node_goes_where(name: GraphName, workspace: Path) -> None:
+    edges = _drawing(name, workspace).edges
+
+    assert [edge for edge in edges if edge.conditional and not edge.data] == []

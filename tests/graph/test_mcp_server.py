@@ -1,10 +1,12 @@
 """The Agent Server's tools, as the official MCP client meets them."""
 
+import json
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fakes.servers import Server
+from fakes.servers import Server, ask
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -85,6 +87,15 @@ async def test_what_is_refused_is_an_error_that_names_the_field(
 
     assert failed
     assert line in text
+
+
+def test_the_server_has_no_endpoint_for_agents_of_the_a2a_protocol(server: Server) -> None:
+    call = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {}}
+
+    path = f"/a2a/{server.assistant('contend')}"
+    status, _, _ = ask(server, "POST", path, {"Content-Type": "application/json"}, json.dumps(call))
+
+    assert status == HTTPStatus.NOT_FOUND
 
 
 async def test_the_server_has_no_other_mcp_endpoint(server: Server) -> None:

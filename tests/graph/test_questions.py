@@ -14,6 +14,7 @@ from contend.models.events import RoundScored
 from fakes.contests import Contest, Finished, finished_contest, write_workspace
 from fakes.vendors import Vendors
 
+REASONED = {"decisions": [{"type": "reject", "message": "Look at the leases."}]}
 THEME = "How does resume work after a crash, and what is a team?"
 
 
@@ -138,11 +139,7 @@ async def test_a_list_of_decisions_answers_the_questions_in_turn(
 @pytest.mark.usefixtures("waiting")
 async def test_an_answer_that_does_not_fit_all_open_questions_is_refused_with_one_that_does(contest: Contest) -> None:
     unfit: list[tuple[object, str]] = [
-        (
-            {"type": "edit", "args": {"plan_text": "Look."}},
-            'an edit or a reason fits one of them: .*"alpha": "approve"',
-        ),
-        ([{"type": "response", "args": "too broad"}], "an edit or a reason fits one of them"),
+        ({"type": "edit", "args": {"plan_text": "Look."}}, 'an edit fits one of them: .*"alpha": "approve"'),
         ({"decisions": [{"type": "approve"}, {"type": "reject"}]}, "2 decisions for 3 open questions"),
         ("maybe", 'give "approve", {"type": "edit"'),
     ]
@@ -155,6 +152,18 @@ async def test_an_answer_that_does_not_fit_all_open_questions_is_refused_with_on
     services = contest.services()
     assert len((await contend.status("asked", services=services)).questions) == 3
     await services.aclose()
+
+
+@pytest.mark.usefixtures("waiting")
+@pytest.mark.parametrize(
+    "answer", ["Look at the leases.", [{"type": "response", "args": "Look at the leases."}], REASONED]
+)
+async def test_one_comment_answers_several_open_plans(contest: Contest, vendors: Vendors, answer: object) -> None:
+    outcome = await contest.resume("asked", answer)
+
+    assert outcome.status == "completed"
+    again = {call.model for call in vendors.calls if "Look at the leases." in call.user}
+    assert again == {"alpha", "beta", "gamma"}
 
 
 @pytest.mark.usefixtures("waiting")
@@ -238,15 +247,86 @@ async def test_an_edited_report_is_published_and_may_not_cite_what_was_not_retri
     assert finding in (outcome.markdown or "")
 
 
-async def test_a_rejected_report_is_not_published(contest: Contest, workspace: Path) -> None:
-    await contest.run(THEME, thread_id="asked", max_rounds=1, approve=["report"], teams=["alpha"])
+async def _run_until_report(contest: Contest, **options: object) -> RunOutcome:
+    return await contest.run(THEME, thread_id="asked", max_rounds=1, approve=["report"], **options)
 
-    outcome = await contest.resume("asked", {"type": "reject", "reason": "too thin"})
+
+@pytest.mark.parametrize("answer", ["no", {"type": "reject"}, [{"type": "ignore", "args": None}]])
+async def test_a_rejected_report_is_not_published(contest: Contest, workspace: Path, answer: object) -> None:
+    await _run_until_report(contest, teams=["alpha"])
+
+    outcome = await contest.resume("asked", answer)
 
     assert outcome.report is None
     assert outcome.exit_code == 2
-    assert "a person rejected the report: too thin" in outcome.message
+    assert "a person rejected the report: no reason given" in outcome.message
     assert not (workspace / "results").exists()
+
+
+COMMENT = "Say in the summary what a checkpoint holds."
+COMMENTS = [
+    COMMENT,
+    {"type": "response", "args": COMMENT},
+    {"decisions": [{"type": "respond", "message": COMMENT}]},
+    {"type": "reject", "reason": COMMENT},
+]
+
+
+@pytest.mark.parametrize("answer", COMMENTS)
+async def test_a_comment_sends_the_report_back_once_and_asks_again(
+    contest: Contest, vendors: Vendors, answer: object
+) -> None:
+    before = await _run_until_report(contest, teams=["alpha"])
+
+    again = await contest.resume("asked", answer)
+    outcome = await contest.resume("asked", "approve")
+
+    (revision,) = [call for call in vendors.calls if call.prompt == "research/revise"]
+    assert COMMENT in revision.user
+    assert revision.model == "alpha"
+    assert [question.asked for question in again.questions] == ["report"]
+    assert again.questions[0].args != before.questions[0].args
+    assert outcome.exit_code == 0
+    assert outcome.report is not None
+    assert outcome.report.key_findings == again.questions[0].args["key_findings"]
+    assert f"revised once after a person's comment; the scores are those of the report before: {COMMENT}" in (
+        outcome.markdown or ""
+    )
+
+
+async def test_a_report_is_revised_once_at_most(contest: Contest, vendors: Vendors) -> None:
+    await _run_until_report(contest, teams=["alpha"])
+    await contest.resume("asked", COMMENT)
+
+    again = await contest.resume("asked", "Mention the leases too.")
+    outcome = await contest.resume("asked", {"type": "reject", "reason": "still too thin"})
+
+    assert vendors.prompts().count("research/revise") == 1
+    assert again.questions[0].problem == "the report has been revised once: approve, edit or reject it"
+    assert (outcome.exit_code, outcome.report) == (2, None)
+    assert "a person rejected the report: still too thin" in outcome.message
+
+
+async def test_a_revision_that_fails_leaves_the_report_and_says_why(contest: Contest, vendors: Vendors) -> None:
+    await _run_until_report(contest, teams=["alpha"])
+    vendors.fail(model="alpha", status=401)
+
+    again = await contest.resume("asked", COMMENT)
+    vendors.heal()
+    outcome = await contest.resume("asked", "approve")
+
+    assert again.questions[0].problem.startswith("the report could not be revised: model 'alpha'")
+    assert outcome.exit_code == 0
+    assert "revised once" not in (outcome.markdown or "")
+
+
+async def test_a_comment_on_quotes_is_answered_with_what_can_be_done(workspace: Path, documents: Path) -> None:
+    contest = Contest(workspace, documents, None)
+    await contest.run(THEME, thread_id="asked", approve=["report"])
+
+    again = await contest.resume("asked", COMMENT)
+
+    assert again.questions[0].problem == "no language model can revise quotes: approve, edit or reject them"
 
 
 @pytest.mark.parametrize(("answer", "bullets"), [("approve", True), ({"type": "reject", "reason": "no"}, False)])
@@ -281,7 +361,10 @@ async def test_the_playbook_changes_only_with_a_persons_word(contest: Contest, a
             [{"type": "edit", "args": {"action": "approve_plan", "args": {"search_queries": '["a", "b"]'}}}],
             Decision(type="edit", args={"search_queries": ["a", "b"]}),
         ),
-        ([{"type": "response", "args": "why"}], Decision(type="reject", reason="why")),
+        ([{"type": "response", "args": "why"}], Decision(type="respond", reason="why")),
+        ({"type": "respond", "message": "why"}, Decision(type="respond", reason="why")),
+        ("Name the year.", Decision(type="respond", reason="Name the year.")),
+        ("年を書いてください", Decision(type="respond", reason="年を書いてください")),
         ([{"type": "ignore", "args": None}], Decision(type="reject")),
         ("yes", Decision(type="approve")),
         (" Approve ", Decision(type="approve")),
@@ -297,7 +380,9 @@ def test_answers_of_both_front_ends_are_understood(answer: object, decision: Dec
     assert decision_of(answer) == decision
 
 
-@pytest.mark.parametrize("answer", [None, 7, "maybe", {}, [], {"type": "edit"}, {"decisions": []}])
+@pytest.mark.parametrize(
+    "answer", [None, 7, "maybe", "", " ", {}, [], {"type": "edit"}, {"type": "respond"}, {"decisions": []}]
+)
 def test_an_answer_in_no_known_shape_is_unusable(answer: object) -> None:
     with pytest.raises(InputError, match=r"approve|edit"):
         decision_of(answer)

@@ -237,12 +237,16 @@ def test_after_a_report_a_question_that_fails_is_answered_with_why(
     assert re.search(r"model 'beta' at http://127\.0\.0\.1.* set OPENAI_API_KEY", why["content"])
 
 
-def test_a_rejected_report_is_answered_with_the_reason(server: Server) -> None:
+def test_a_report_is_sent_back_with_a_comment_once_and_rejected_with_the_reason(server: Server) -> None:
     thread = server.thread()
     server.run("contend", {"theme": THEME}, thread_id=thread, context={"approve": ["report"], "learn": False})
 
-    state = server.run("contend", None, thread_id=thread, command={"resume": {"type": "reject", "reason": "too thin"}})
+    reject = {"resume": {"type": "reject", "reason": "too thin"}}
+    server.run("contend", None, thread_id=thread, command={"resume": "Say what a checkpoint holds."})
+    waiting = server.open_questions(thread)
+    state = server.run("contend", None, thread_id=thread, command=reject)
 
+    assert [*waiting] == ["plain"]
     assert [message["type"] for message in state["messages"]] == ["human", "ai"]
     assert state["messages"][-1]["content"] == "a person rejected the report: too thin"
 
@@ -321,15 +325,22 @@ def test_plans_that_wait_together_are_asked_as_one_question_and_answered_once_in
     [{"decisions": [{"type": "reject", "message": "too broad"}]}, [{"type": "response", "args": "too broad"}]],
     ids=["agent-chat-ui", "agent inbox"],
 )
-def test_a_reason_without_an_id_while_two_plans_wait_is_refused_in_a_front_ends_words(
-    server: Server, answer: object
-) -> None:
+def test_a_comment_without_an_id_answers_all_plans_that_wait(server: Server, endpoint: Vendors, answer: object) -> None:
     thread = server.thread()
     server.run("contend", {"theme": THEME}, thread_id=thread, context=TWO_PLANS)
 
-    with pytest.raises(
-        Exception, match="SeveralQuestions: 2 questions are open, and an edit or a reason fits"
-    ) as excinfo:
+    state = server.run("contend", None, thread_id=thread, command={"resume": answer})
+
+    assert state["status"] == "completed"
+    assert {call.model for call in endpoint.calls if "too broad" in call.user} == {"alpha", "beta"}
+
+
+def test_an_edit_without_an_id_while_two_plans_wait_is_refused_in_a_front_ends_words(server: Server) -> None:
+    thread = server.thread()
+    server.run("contend", {"theme": THEME}, thread_id=thread, context=TWO_PLANS)
+    answer = {"type": "edit", "args": {"plan_text": "Look at the leases."}}
+
+    with pytest.raises(Exception, match="SeveralQuestions: 2 questions are open, and an edit fits") as excinfo:
         server.run("contend", None, thread_id=thread, command={"resume": answer})
 
     assert "--answer" not in str(excinfo.value)

@@ -43,7 +43,7 @@ def test_every_example_is_valid_and_loads_again_unchanged(kind: type[Record]) ->
         {"theme": "橋" * 8001},
         {"theme": "x", "max_iterations": 0},
         {"theme": "x", "max_iterations": 11},
-        {"theme": "x", "checkpointer_type": "postgres"},
+        {"theme": "x", "checkpointer_type": "oracle"},
         {"theme": "x", "options": {"max_rounds": 11}},
         {"theme": "x", "unknown": 1},
     ],

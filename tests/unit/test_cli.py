@@ -322,8 +322,9 @@ def test_a_run_that_ends_at_once_says_how_it_goes_on(tmp_path: Path) -> None:
     script = f"""{_STUBBORN}
 from contend.cli.live import Board
 from contend.cli.run import _drive
+from pathlib import Path
 
-_drive("held", stubborn, Board(began=True), out=None)
+_drive("held", stubborn, Board(began=True), out=None, own=Path())
 """
     (tmp_path / "stubborn.py").write_text(script)
 

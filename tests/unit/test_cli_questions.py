@@ -113,18 +113,18 @@ def test_questions_are_answered_by_team_one_approved_one_edited_one_rejected(
     assert outcome["questions"] == []
 
 
-def test_one_approval_answers_all_questions_and_a_reason_is_refused_in_the_terminals_words(
-    terminal: Terminal, asked_two: WaitingRun
+def test_one_approval_answers_all_questions_and_an_edit_is_refused_in_the_terminals_words(
+    terminal: Terminal, asked_two: WaitingRun, tmp_path: Path
 ) -> None:
     _go_on_from(terminal, asked_two)
+    edit = tmp_path / "edit.json"
+    edit.write_text('{"plan_text": "Look at the leases."}', "utf-8")
 
-    refused = terminal("resume", "asked", "--reject", "too broad")
+    refused = terminal("resume", "asked", "--edit", edit)
     approved = terminal("resume", "asked", "--approve", "--json")
 
     assert (refused.code, refused.err.count("\n")) == (2, 1)
-    assert (
-        '--approve approves all, --answer archivist=approve --answer "skeptic=reject:WHY" answers each' in refused.err
-    )
+    assert "--approve approves all, --answer archivist=approve --answer skeptic=edit:FILE answers each" in refused.err
     assert json.loads(approved.out.splitlines()[-1])["status"] == "completed"
 
 
@@ -132,10 +132,11 @@ def test_one_question_is_answered_without_its_name(terminal: Terminal, documents
     options = ("--docs", documents, "--source", "local", "--rounds", "1", "--thread", "asked", "--team", "archivist")
     assert terminal("run", QUESTION, *options, "--approve", "report").code == 3
 
-    result = terminal("resume", "asked", "--reject", "too thin")
+    again = terminal("resume", "asked", "--reject", "too thin")
+    result = terminal("resume", "asked", "--reject", "")
 
-    assert result.code == 2
-    assert "a person rejected the report: too thin" in result.out
+    assert (again.code, result.code) == (3, 2)
+    assert "a person rejected the report: no reason given" in result.out
 
 
 def test_questions_are_answered_by_id_one_after_another_and_a_stale_answer_is_refused(

@@ -72,6 +72,18 @@ def test_a_folder_with_another_runs_report_is_refused_before_anything_is_spent(
     assert (tmp_path / "mine" / "report.md").read_bytes() == before
 
 
+def test_a_resume_leaves_the_report_where_the_run_was_told_to(
+    terminal: Terminal, documents: Path, tmp_path: Path
+) -> None:
+    waiting = _run(terminal, documents, "--out", tmp_path / "mine", "--thread", "first", "--approve", "report")
+
+    result = terminal("resume", "first", "--approve")
+
+    assert (waiting.code, result.code) == (3, 0)
+    assert _names(tmp_path / "mine") == FILES
+    assert not (tmp_path / "contend-results").exists()
+
+
 def test_reports_of_earlier_runs_are_no_documents_of_the_next(
     terminal: Terminal, documents: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ import runpy
 import tomllib
 from collections.abc import Callable, Iterable
 from functools import cache
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import get_args
@@ -254,3 +255,13 @@ def test_every_page_of_the_guide_is_found_by_a_title_that_names_contend(page: Pa
 
 def test_the_guide_is_what_the_package_ships() -> None:
     assert resource("docs").samefile(ROOT / "docs")
+
+
+def test_the_words_of_the_design_notes_live_where_their_page_says() -> None:
+    text = (ROOT / "docs/words-of-the-design-notes.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| `(contend[\w.]+)` \|", text, re.MULTILINE)
+
+    assert len(rows) > 30
+    assert [
+        name for name, module in rows if getattr(import_module(module), name).__module__.partition(".")[0] != "contend"
+    ] == []

@@ -1,28 +1,23 @@
 """What contend takes for granted of LangGraph beyond its documentation: a version that changes it fails here."""
 
-from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import pytest
 from langgraph.errors import NodeError
-from langgraph.graph import START, StateGraph
+from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Command
+from langgraph.types import Command, Send
 from typing_extensions import TypedDict
 
-from contend.contest.graph import build_contest_graph
 from contend.errors import CheckpointError
 from contend.langgraph_compat import (
     CheckpointLost,
     add_node,
+    add_routes,
     as_subclass,
-    fails_to,
     stopping_if_checkpoint_lost,
+    without_handlers,
 )
-from contend.research.graph import build_research_graph
-from contend.services import Services
-from contend.settings import load_settings
-from contend.team.graph import build_team_graph
 
 
 class State(TypedDict, total=False):
@@ -44,7 +39,7 @@ def graph_that_raises(raised: BaseException) -> StateGraph[State, None, State, S
         return Command(update={"seen": str(error.error)})
 
     graph: StateGraph[State, None, State, State] = StateGraph(State)
-    graph.add_node("fail", fail, error_handler=handle, destinations=fails_to("fail"))
+    graph.add_node("fail", fail, error_handler=handle)
     graph.add_edge(START, "fail")
     return graph
 
@@ -55,13 +50,43 @@ async def test_an_error_handler_is_not_called_where_checkpoints_are_lost() -> No
         await graph_that_raises(CheckpointError("disk full")).compile().ainvoke({})
 
 
-@pytest.mark.parametrize("build", [build_contest_graph, build_team_graph, build_research_graph])
-def test_error_handlers_are_nodes_by_the_name_that_the_drawing_links(workspace: Path, build: Any) -> None:  # noqa: ANN401 - three builders
-    nodes = build(Services(load_settings(workspace=workspace))).nodes
-    linked = {name for node in nodes.values() for name in node.ends or () if name.startswith("__error_handler__")}
+def test_a_drawing_shows_no_handler_and_each_edge_to_the_end() -> None:
+    async def fail(_: State) -> State:
+        return {}
 
-    assert linked
-    assert linked == {name for name in nodes if name.startswith("__error_handler__")}
+    async def handle(_: State, error: NodeError) -> Command[Any]:
+        return Command(update={"seen": str(error.error)})
+
+    graph: StateGraph[State, None, State, State] = StateGraph(State)
+    add_node(graph, "fail", fail, handle)
+    graph.add_edge(START, "fail")
+    graph.add_edge("fail", END)
+    drawn = graph.compile().get_graph()
+    handlers = [name for name in drawn.nodes if "__error_handler__" in name]
+
+    drawing = without_handlers(drawn)
+
+    assert handlers == ["__error_handler__fail"]
+    assert [*drawing.nodes] == [START, "fail", END]
+    assert {(edge.source, edge.target) for edge in drawing.edges} == {(START, "fail"), ("fail", END)}
+
+
+async def test_a_router_names_nodes_and_its_drawing_says_when() -> None:
+    async def route(state: State) -> Literal["keep", "__end__"] | list[Send]:
+        return [Send("keep", {"seen": "sent"})] if state["seen"] == "send" else "keep" if state["seen"] == "go" else END
+
+    async def keep(state: State) -> State:
+        return {"seen": f"kept {state['seen']}"}
+
+    graph: StateGraph[State, None, State, State] = StateGraph(State)
+    add_node(graph, "keep", keep)
+    add_routes(graph, START, route, {"keep": "worth it", END: "done"})
+    compiled = graph.compile()
+
+    seen = [(await compiled.ainvoke({"seen": word}))["seen"] for word in ("go", "send", "stop")]
+    assert seen == ["kept go", "kept sent", "stop"]
+    edges = {(edge.target, edge.data) for edge in compiled.get_graph().edges if edge.conditional}
+    assert edges == {("keep", "worth it"), (END, "done")}
 
 
 async def test_a_compiled_graph_of_a_class_of_ours_runs_and_is_copied_as_one() -> None:
@@ -81,7 +106,7 @@ async def test_nodes_are_added_with_their_handlers_and_nobody_looks_for_graphs_i
         return Command(update={"seen": f"handled: {error.error}"})
 
     looked_through, plain = StateGraph(State), StateGraph(State)
-    looked_through.add_node("fail", fail, error_handler=handle, destinations=fails_to("fail"))
+    looked_through.add_node("fail", fail, error_handler=handle)
     add_node(plain, "fail", fail, handle)
     for graph in (looked_through, plain):
         graph.add_edge(START, "fail")

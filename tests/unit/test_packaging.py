@@ -1,12 +1,15 @@
 """What a fresh install gets: pins that fit the ranges, without addresses."""
 
 import ast
+import json
 import re
+import subprocess
 import sys
 import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import dockerfile
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -101,3 +104,14 @@ def test_an_image_holds_what_it_is_installed_from_and_neither_keys_nor_a_workspa
     assert [each for each in needed if not any(each == name or each.startswith(f"{name}/") for name in names)] == []
     assert names.isdisjoint({".env", "documents", "leases", "playbooks", "results", "contend.duckdb", "demo", "."})
     assert "**/.env" in lines
+
+
+def test_langgraphs_dockerfile_of_the_project_is_one_that_docker_reads(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "langgraph_cli", "dockerfile", str(tmp_path / "Dockerfile")]
+    subprocess.run(command, check=True, capture_output=True, cwd=ROOT, timeout=120)  # noqa: S603 - this test's own words
+
+    commands = dockerfile.parse_file(str(tmp_path / "Dockerfile"))
+
+    variables = {each.value[0]: each.value[1].strip("'") for each in commands if each.cmd.upper() == "ENV"}
+    assert json.loads(variables["LANGSERVE_GRAPHS"]).keys() == {"contend", "team", "research", "learn"}
+    assert json.loads(variables["LANGGRAPH_HTTP"])["disable_a2a"]

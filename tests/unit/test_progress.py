@@ -130,3 +130,23 @@ def test_a_further_question_on_a_thread_has_a_progress_of_its_own() -> None:
     ]
 
     assert progress_of([*first, *_events()], is_going=False) == progress_of(_events(), is_going=False)
+
+
+def test_a_step_that_did_not_run_is_not_completed() -> None:
+    unreviewed = progress_of([*_events(), _step("a", "plan", 1, 2), _step("a", "review", 2, 5)])
+    team_ends = [TeamDone(**_at(6, 12), team_id=team, status="failed") for team in ("a", "b")]
+    failed = [*_events(), *team_ends, WinnerPicked(**_at(7, 12), team_id=None, score=None, leaderboard=[])]
+    end = RunDone(**_at(8, 12), status="failed", message="no team delivered", usage=RunUsage())
+
+    assert unreviewed.nodes_completed == ["open_run", "set_criteria", "brief", "supervisor", "reviewer"]
+    assert progress_of([*failed, end], is_going=False).nodes_completed == [
+        "open_run", "set_criteria", "team", "pick_winner", "finish_run"
+    ]  # fmt: skip
+
+
+def test_the_steps_of_a_round_are_those_of_that_round() -> None:
+    first = [*_events(), _step("a", "plan", 1, 2), _step("a", "write", 2, 4)]
+
+    second = progress_of([*first, RoundStarted(**_at(3, 5), team_id="a", round_number=2)])
+
+    assert second.nodes_completed == ["open_run", "set_criteria", "brief"]

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from contend.approval import Question
 from contend.models.evaluation import MetricScore
 from contend.models.options import RunOptions
-from contend.models.record import Identifier, QuestionText, Record, Score, UtcDatetime, utc_now
+from contend.models.record import Identifier, QuestionText, Record, Score, ThreadId, UtcDatetime, utc_now
 from contend.models.research import SearchResult
 from contend.models.round import ExitReason, LeaderboardEntry
 from contend.models.task import RunStatus, RunUsage, TeamStatus
@@ -42,14 +42,14 @@ def example(text: str) -> ConfigDict:
 
 
 class ResearchRequest(Record):
-    """A research to start. Another `checkpointer_type` than the server's is refused."""
+    """A research to start. The server's own checkpointer keeps it, whatever `checkpointer_type` says."""
 
     model_config = example('{"theme": "Why do long bridges hum in the wind?", "max_iterations": 5}')
 
     theme: QuestionText
     max_iterations: int = Field(default=5, ge=1, le=10)
     enable_human_intervention: bool = False
-    checkpointer_type: CheckpointerType | None = None
+    checkpointer_type: Literal["memory", "sqlite", "redis", "postgres"] | None = None
     options: RunOptions | None = None
 
     def run_options(self) -> RunOptions:
@@ -73,7 +73,7 @@ class ResearchResponse(Record):
         '"estimated_completion_time": null}'
     )
 
-    research_id: Identifier
+    research_id: ThreadId
     """The id of the thread: a UUID, or the name that a run of the command line was given."""
     status: ResearchStatus
     message: str
@@ -240,7 +240,7 @@ class RoundScore(Record):
 class Leaderboard(Record):
     """The ranking of a run, and every round that was handed in."""
 
-    research_id: Identifier
+    research_id: ThreadId
     theme: str
     leaderboard: list[LeaderboardEntry]
     rounds: list[RoundScore]

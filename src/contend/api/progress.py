@@ -25,6 +25,38 @@ _AFTER_STEP: dict[str, ShownNode] = {
 }
 
 
+_DONE_BY: dict[type[AnyEvent], tuple[ShownNode, ...]] = {
+    events.RunStarted: ("open_run",),
+    events.CriteriaSet: ("set_criteria",),
+    events.ReportMerged: ("synthesize",),
+    events.WinnerPicked: ("pick_winner",),
+    events.ReportPublished: ("publish",),
+    events.Learned: ("learn",),
+    events.RunDone: ("finish_run",),
+    events.RoundStarted: ("brief",),
+    events.RoundSubmitted: ("submit",),
+    events.RoundScored: ("score_metric", "evaluate"),
+}
+"""What ran where this has happened."""
+_STEP_NODES: dict[str, ShownNode] = {
+    "plan": "supervisor",
+    "search": "researcher",
+    "choose": "researcher",
+    "graph": "researcher",
+    "write": "writer",
+    "review": "reviewer",
+}
+
+
+def _done_by(event: AnyEvent) -> tuple[ShownNode, ...]:
+    match event:
+        case events.StepDone():
+            return (_STEP_NODES[event.step],)
+        case events.RoundJudged(asked_judge=True):
+            return ("judge",)
+    return _DONE_BY.get(type(event), ())
+
+
 def _follow(team: TeamProgress, event: AnyEvent) -> None:
     """Where the team is once this has happened."""
     match event:
@@ -60,6 +92,10 @@ class _RunProgress:
     teams: dict[str, TeamProgress] = field(default_factory=dict)
     questions: dict[str, str] = field(default_factory=dict)
     """The team that asked, by the question's id."""
+    seen: set[ShownNode] = field(default_factory=set)
+    """The nodes of the run that ran."""
+    seen_in_round: dict[str, set[ShownNode]] = field(default_factory=dict)
+    """Those of each team's current round."""
     last_team: str = ""
     spent: RunUsage = field(default_factory=RunUsage)
     last_at: datetime | None = None
@@ -71,6 +107,7 @@ class _RunProgress:
         self.spent, self.last_at = event.spent or self.spent, event.at
         self.node = _node_after(event) or self.node
         self.done = self.done or isinstance(event, events.RunDone)
+        self._note(event)
         if isinstance(event, events.QuestionAsked):
             self.questions[event.question_id] = event.team_id
         team = self.teams.get(getattr(event, "team_id", None) or "")
@@ -79,6 +116,16 @@ class _RunProgress:
             self.last_team = team.team_id
             if {each.status for each in self.teams.values()} <= _END_STATUSES:
                 self.node = "synthesize"
+                self.seen.add("team")
+
+    def _note(self, event: AnyEvent) -> None:
+        """What has run by now: a step that no event tells of did not."""
+        done = _done_by(event)
+        self.seen.update(name for name in done if name in OF_RUN)
+        if team_id := getattr(event, "team_id", None):
+            fresh = isinstance(event, events.RoundStarted)
+            in_round = set[ShownNode]() if fresh else self.seen_in_round.get(team_id, set())
+            self.seen_in_round[team_id] = in_round | {name for name in done if name in OF_ROUND}
 
     def _go_on(self, event: events.RunResumed) -> None:
         # Whether it waited, was stopped or its process ended: nobody worked since the event before.
@@ -139,17 +186,18 @@ def progress_of(history: Iterable[AnyEvent], *, is_going: bool = True) -> Progre
 def _around(
     run: _RunProgress, team: TeamProgress | None, options: dict[str, int]
 ) -> tuple[list[ShownNode], list[ShownNode]]:
-    """The nodes that are done and those to come, of the run, and of the round that the team plays."""
+    """The nodes that ran and those to come, of the run, and of the round that the team plays."""
     if run.done:
-        return [*OF_RUN], []
+        return [name for name in OF_RUN if name in run.seen], []
     left_out = {name for name, option in (("synthesize", "synthesis"), ("learn", "learn")) if not options.get(option)}
     nodes = [name for name in OF_RUN if name not in left_out]
     place = nodes.index(run.node) if run.node in nodes else nodes.index("publish")
-    past, to_come = nodes[:place], nodes[place + 1 :]
+    past, to_come = [name for name in nodes[:place] if name in run.seen], nodes[place + 1 :]
     if team is None:
         return past, to_come
     here = OF_ROUND.index(team.current_node)
-    return [*past, *OF_ROUND[:here]], [*OF_ROUND[here + 1 :], *to_come]
+    in_round = run.seen_in_round.get(team.team_id, set())
+    return [*past, *(name for name in OF_ROUND[:here] if name in in_round)], [*OF_ROUND[here + 1 :], *to_come]
 
 
 def _end(run: _RunProgress) -> datetime | None:

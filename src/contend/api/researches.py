@@ -34,7 +34,8 @@ from contend.models.events import AnyEvent
 from contend.models.task import ExecutionRow, RunStatus
 from contend.services import Services
 from contend.stored_runs import is_waiting, message_of, read_run, status_of
-from contend.stores.leases import checked_thread
+from contend.stores.checkpoints import CHECKPOINTERS
+from contend.stores.leases import checked_thread, resume_command
 
 GRAPH = "contend"
 _MOST_THREADS = 100
@@ -99,7 +100,7 @@ class ServerQueue:
         """
         if not _is_uuid(thread_id):
             raise InputError(
-                f"research {thread_id}: a run that the command line named goes on there: `contend resume {thread_id}`"
+                f"research {thread_id}: a run that the command line named goes on there: `{resume_command(thread_id)}`"
             )
         kind = DEMO if demo else {"contend": "research"}
         thread = await self.client.threads.create(
@@ -173,9 +174,6 @@ class Researches:
         Raises:
             InputError: it would be refused.
         """
-        ours, theirs = self.services.settings.checkpointer, request.checkpointer_type
-        if theirs not in {None, ours}:
-            raise InputError(f"checkpointer_type: {theirs!r} is not this server's, {ours!r}: leave it out")
         return await app.dry_run(request.theme, options=request.run_options(), services=self.services)
 
     async def start(self, request: ResearchRequest, *, thread: str | None = None) -> ResearchResponse:
@@ -189,7 +187,8 @@ class Researches:
         thread = thread or str(uuid4())
         context = input_options(request.run_options())
         await self.queue.run(thread, request.theme, context, input={"theme": request.theme})
-        return ResearchResponse(research_id=thread, status="started", message=IN_QUEUE)
+        message = f"{IN_QUEUE}; its checkpoints are kept in {CHECKPOINTERS[self.services.settings.checkpointer].title}"
+        return ResearchResponse(research_id=thread, status="started", message=message)
 
     async def details(self, research_id: str) -> ResearchDetails:
         """Where a research stands.

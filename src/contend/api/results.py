@@ -19,12 +19,12 @@ from contend.api.routes import Live, ResearchId, research, router
 from contend.errors import UnknownThread
 from contend.exports import MEDIA, ReportFormat, report_file, scores_csv
 from contend.models.events import KeptEvent, SearchDone, StepDone
-from contend.models.record import IDENTIFIER_RULE, Identifier
+from contend.models.record import IDENTIFIER_RULE, THREAD_CHARACTERS, Identifier
 from contend.models.research import ResearchReport
 from contend.report import EVIDENCE_FILE, ReportEvidence
 from contend.standings import Standings, standings
 from contend.stored_runs import read_run, report_of
-from contend.stores.leases import checked_thread
+from contend.stores.leases import checked_thread, thread_name
 
 _NUMBER = r"^[0-9]{1,18}$"
 _SOON, _LATE = 0.25, 2.0
@@ -151,7 +151,7 @@ async def _report(live: Researches, research_id: str) -> ResearchReport:
 async def get_evidence(research_id: ResearchId, live: Live) -> ReportEvidence:
     """What each citation of the report rests on: its sentence, the passages, and what is doubtful about it."""
     await _report(live, research_id)
-    path = live.services.folder / "results" / checked_thread(research_id) / EVIDENCE_FILE
+    path = live.services.folder / "results" / thread_name(research_id) / EVIDENCE_FILE
     try:
         return ReportEvidence.model_validate_json(await asyncio.to_thread(path.read_text, "utf-8"))
     except FileNotFoundError as error:
@@ -211,7 +211,9 @@ async def get_standings(
 @router.get("/leaderboard", tags=["leaderboard"], responses=NOT_FOUND)
 async def get_leaderboard(
     live: Live,
-    research_id: Annotated[str | None, Query(description="Of the newest run if left out.", max_length=64)] = None,
+    research_id: Annotated[
+        str | None, Query(description="Of the newest run if left out.", max_length=THREAD_CHARACTERS)
+    ] = None,
 ) -> models.Leaderboard:
     """Ranking and rounds of a run, with what the judges said."""
     record = live.services.record

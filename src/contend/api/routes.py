@@ -17,6 +17,7 @@ from contend.api.researches import IN_QUEUE, Researches, of_server, server_resea
 from contend.approval import chosen_answers
 from contend.contest.state import input_options
 from contend.errors import InputError, ThreadBusy
+from contend.models.record import THREAD_CHARACTERS
 from contend.stored_runs import status_of
 from contend.stores.leases import is_leased
 
@@ -28,7 +29,12 @@ research = APIRouter(
 
 Live = Annotated[Researches, Depends(server_researches)]
 ResearchId = Annotated[
-    str, Path(description="The research's id: a UUID, or the name of a run's thread.", min_length=1, max_length=64)
+    str,
+    Path(
+        description="The research's id: a UUID, or the id of a run's thread.",
+        min_length=1,
+        max_length=THREAD_CHARACTERS,
+    ),
 ]
 
 

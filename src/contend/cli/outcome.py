@@ -21,6 +21,7 @@ from contend.readiness import check_folder
 from contend.report import with_joined_marks
 from contend.sources.local import OWN_REPORTS
 from contend.stores import write_file
+from contend.stores.leases import resume_command, thread_argument
 from contend.text import clean, normalize
 
 
@@ -80,16 +81,17 @@ def _passages(report: ResearchReport) -> list[RenderableType]:
 
 def _next(outcome: RunOutcome, board: Board) -> None:
     """What to do next and, last of all, where the report lies."""
+    thread = thread_argument(outcome.thread_id)
     if outcome.questions:
         ui.advise(*next_steps(outcome.thread_id, outcome.questions))
     elif outcome.report is not None:
-        ranking = [f"contend leaderboard {outcome.thread_id}"] if board.models else []
+        ranking = [f"contend leaderboard {thread}"] if board.models else []
         playbook = [f"contend playbook show {board.learned.dataset}"] if board.learned and board.learned.lessons else []
-        ui.advise(f"contend report {outcome.thread_id}", *ranking, *playbook)
+        ui.advise(f"contend report {thread}", *ranking, *playbook)
     elif outcome.status == "failed":
-        ui.advise(f"contend status {outcome.thread_id}", "contend doctor")
+        ui.advise(f"contend status {thread}", "contend doctor")
     else:
-        ui.advise(f"contend resume {outcome.thread_id}")
+        ui.advise(resume_command(outcome.thread_id))
     if outcome.files:
         ui.say("Report  {file}", file=ui.plain(ui.short_path(outcome.files[0])))
 
@@ -97,9 +99,12 @@ def _next(outcome: RunOutcome, board: Board) -> None:
 def next_steps(thread_id: str, questions: Sequence[Question]) -> list[str]:
     """The commands that answer."""
     if len(questions) == 1:
-        return [f"contend resume {thread_id} {option}" for option in ("--approve", "--edit FILE", '--reject "WHY"')]
+        return [f"{resume_command(thread_id)} {option}" for option in ("--approve", "--edit FILE", '--reject "WHY"')]
     answers = " ".join(f"--answer {name_of(question, questions)}=approve" for question in questions)
-    return [f"contend resume {thread_id} --approve", f"contend resume {thread_id} {answers}"]
+    return [
+        f"{resume_command(thread_id)} --approve",
+        f"{resume_command(thread_id)} {answers}",
+    ]
 
 
 def _question_parts(question: Question) -> list[RenderableType]:
@@ -121,6 +126,7 @@ def _line(item: object) -> str:
 
 
 FILES = ("report.md", "report.html", "report.json")
+_OUT_FILE = "out.txt"
 _SLUG_CHARACTERS = 40
 _WORD = re.compile(r"[^\W_]+")
 
@@ -140,6 +146,22 @@ def check_out(folder: Path | None, own: Path | None = None) -> Path | None:
             raise input_error("--out {folder}: {file} of another run is there: name another folder, or move it away",
                               folder=folder, file=name)  # fmt: skip
     return path
+
+
+def remember_out(own: Path, out: Path | None) -> None:
+    """Keep in a run's own folder where its files are to be left, for who goes on with it."""
+    if out is not None:
+        write_file(own / _OUT_FILE, str(out))
+    else:
+        (own / _OUT_FILE).unlink(missing_ok=True)
+
+
+def remembered_out(own: Path) -> Path | None:
+    """Where a run was told to leave its files; None where it was told nothing."""
+    try:
+        return Path((own / _OUT_FILE).read_text("utf-8"))
+    except FileNotFoundError:
+        return None
 
 
 def leave_files(files: Sequence[str], out: Path | None, theme: str) -> list[str]:

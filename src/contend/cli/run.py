@@ -20,14 +20,16 @@ from rich.text import Text
 from contend import app
 from contend.cli import COMMAND, EXIT_ON_SIGNAL, input_error, speak, tr, ui
 from contend.cli.live import Board, board_of, view_on
-from contend.cli.outcome import check_out, leave_files, show_outcome
+from contend.cli.outcome import check_out, leave_files, remember_out, remembered_out, show_outcome
 from contend.cli.runs import LATEST, from_record, named_thread
 from contend.errors import ContendError, InputError, SeveralQuestions, UnknownThread
 from contend.estimate import RunEstimate
 from contend.llm.budget import limits_of
+from contend.models.events import AnyEvent, RunStarted
 from contend.models.options import RunOptions
 from contend.settings import Settings
 from contend.stored_runs import read_run
+from contend.stores.leases import resume_command, thread_name
 from contend.stores.record import RecordStore
 
 Work = Callable[..., Awaitable[app.RunOutcome]]
@@ -53,7 +55,8 @@ def run_theme(
     if thread_id == LATEST:
         raise input_error("--thread 'latest' names the newest run wherever a thread is asked for: give another id")
     work = partial(app.run, theme, thread_id=thread_id, options=options, settings=settings)
-    return _drive(thread_id, work, Board(theme=theme), out=check_out(out))
+    own = settings.folder / "results" / thread_name(thread_id)
+    return _drive(thread_id, work, Board(theme=theme), out=check_out(out), own=own)
 
 
 def resume_thread(thread: str, *, force: bool, out: Path | None, **answers: Any) -> int:  # noqa: ANN401 - as `answers_of` takes them
@@ -67,19 +70,25 @@ def resume_thread(thread: str, *, force: bool, out: Path | None, **answers: Any)
     thread, board = from_record(settings, partial(_thread_and_board, settings=settings, name=thread))
     work = partial(app.resume, thread, decision, answers=by_question, force=force, settings=settings)
     speak(board.theme)
-    folder = check_out(out, settings.folder / "results" / thread)
-    return _drive(thread, work, board, out=folder)
+    own = settings.folder / "results" / thread_name(thread)
+    return _drive(thread, work, board, out=check_out(out or remembered_out(own), own), own=own)
 
 
-def _drive(thread: str, work: Work, board: Board, *, out: Path | None) -> int:
+def _drive(thread: str, work: Work, board: Board, *, out: Path | None, own: Path) -> int:
+    """`out`: where the files are to be left; `own`: the run's own folder."""
     with view_on(board) as view:
+
+        def show(event: AnyEvent) -> None:
+            if isinstance(event, RunStarted):
+                remember_out(own, out)
+            view.show(event)
 
         def at_once() -> None:
             view.close()
             # Whatever was being printed is left as it is: a second print within it would fail.
             os.write(2, f"{_stopped_text(thread, began=board.began)}\n".encode())
 
-        run = run_until_signal(work(on_event=view.show), on_stop=view.stopping, at_once=at_once)
+        run = run_until_signal(work(on_event=show), on_stop=view.stopping, at_once=at_once)
         try:
             outcome = asyncio.run(run)
         except SeveralQuestions as several:
@@ -101,14 +110,14 @@ def _drive(thread: str, work: Work, board: Board, *, out: Path | None) -> int:
 
 def _with_resume(reason: str, thread: str) -> str:
     """What stopped a run, and how it goes on where that is not said yet."""
-    if f"contend resume {thread}" in reason:
+    if resume_command(thread) in reason:
         return reason
-    command = ui.in_workspace(f"contend resume {thread}")
+    command = ui.in_workspace(resume_command(thread))
     return tr("{reason}; then go on with `{command}`", reason=reason, command=command)
 
 
 def _stopped_text(thread: str, *, began: bool) -> str:
-    command = ui.in_workspace(f"contend resume {thread}")
+    command = ui.in_workspace(resume_command(thread))
     return tr("stopped; go on with `{command}`", command=command) if began else tr("stopped before the run began")
 
 
@@ -283,8 +292,8 @@ def several_questions(several: SeveralQuestions) -> str:
     """What a person does about it at the terminal."""
     first, second, *_ = several.names
     return tr(
-        "{count} questions are open, and an edit or a reason fits one of them: {all} approves all, {each} answers each",
+        "{count} questions are open, and an edit fits one of them: {all} approves all, {each} answers each",
         count=len(several.names),
         all="--approve",
-        each=f'--answer {first}=approve --answer "{second}=reject:WHY"',
+        each=f"--answer {first}=approve --answer {second}=edit:FILE",
     )

@@ -21,7 +21,7 @@ from contend.models.task import ExecutionRow, RunStatus
 from contend.settings import Settings
 from contend.stored_runs import StoredRun, is_waiting, read_run, report_of, status_of
 from contend.stores import write_file
-from contend.stores.leases import checked_thread
+from contend.stores.leases import checked_thread, resume_command
 from contend.stores.record import RecordStore
 from contend.text import shorten
 
@@ -278,7 +278,7 @@ def _advise(run: StoredRun) -> None:
         case "running":
             ui.say("A process works on it.")
         case "interrupted":
-            ui.advise(f"contend resume {thread}")
+            ui.advise(resume_command(thread))
         case "failed":
             ui.advise("contend doctor")
         case _:

@@ -24,6 +24,7 @@ from contend.report import PublishedLine, planted_in
 from contend.report.plain import plain_sentence
 from contend.run_context import thread_of
 from contend.services import Services
+from contend.stores.leases import thread_name
 from contend.team.support import claims_by_text, lines_of
 from contend.text import WORDS, NoteWords, without_sentences
 
@@ -54,7 +55,10 @@ class ClosingNodes:
         }
 
     async def approve_report(self, state: ContestState) -> ContestUpdate:
-        """A person approves the report, edits it or rejects it; the run waits here, and its time stands still."""
+        """A person approves the report, edits it, comments or rejects it; the run waits here, its time stands still.
+
+        A comment, or a rejection with a reason, sends it back to its writer once.
+        """
         submission = await self.services.require_submission(state["submission"])
         clock = (await self.services.run(state)).clock
         clock.wait()
@@ -66,10 +70,8 @@ class ClosingNodes:
         match result:
             case Unusable(why):
                 return {"problem": why}
-            case Rejected(rejection):
-                words = WORDS[state["options"]["language"]].notes
-                note = words.report_rejected.format(why=rejection.reason or words.no_reason)
-                return {"submission": None, "problem": "", "notes": [*state["notes"], note]}
+            case Rejected(rejection, is_comment):
+                return _sent_back(state, rejection.reason, is_comment=is_comment)
             case Approved(report) if report is submission.report:
                 return {"problem": ""}
             case Approved(report):
@@ -87,7 +89,7 @@ class ClosingNodes:
             if "local" in options.sources
             else []
         )
-        folder = self.services.folder / "results" / (thread_of(runtime) or state["execution_id"])
+        folder = self.services.folder / "results" / thread_name(thread_of(runtime) or state["execution_id"])
         texts = await publish(
             with_signs(submission.report, doubtful),
             head_of(view, submission, options, lines=lines, doubtful=doubtful, left_out=left_out, usage=usage),
@@ -169,6 +171,17 @@ class ClosingNodes:
                 rest = plain_sentence(without_sentences(lacking, orders.in_sentence))
                 doubtful.append(DoubtfulLine(line_of[text], rest, "", partly=True))
         return doubtful
+
+
+def _sent_back(state: ContestState, reason: str, *, is_comment: bool) -> ContestUpdate:
+    """What becomes of a report that a person did not approve: it is revised once where they said what to mend."""
+    words, has_model = WORDS[state["options"]["language"]].notes, bool(state["options"]["models"])
+    if reason and has_model and state.get("revision", "") != "done":
+        return {"comment": reason, "revision": "asked", "problem": ""}
+    if is_comment:
+        return {"problem": words.revised_before if has_model else words.not_revisable}
+    note = words.report_rejected.format(why=reason or words.no_reason)
+    return {"submission": None, "problem": "", "notes": [*state["notes"], note]}
 
 
 def _report_question(state: ContestState, submission: Submission) -> dict[str, Any]:
@@ -290,7 +303,11 @@ async def route_after_pick(state: ContestState) -> Literal["approve_report", "pu
     return "approve_report" if "report" in state["options"]["approve"] else "publish"
 
 
-async def route_after_approval(state: ContestState) -> Literal["approve_report", "publish", "finish_run"]:
+async def route_after_approval(
+    state: ContestState,
+) -> Literal["approve_report", "revise_report", "publish", "finish_run"]:
+    if state.get("revision") == "asked":
+        return "revise_report"
     if state["problem"]:
         return "approve_report"
     return "publish" if state["submission"] else "finish_run"

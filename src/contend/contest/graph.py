@@ -2,7 +2,8 @@
 
 open_run → set_criteria → Send × teams → team → find_near_ties →
 (synthesize → Send × metrics → score_merged, Send × orders → compare_merged → choose_report) →
-(Send × pairs → compare_pair) → pick_winner → (approve_report) → publish → learn → finish_run.
+(Send × pairs → compare_pair) → pick_winner → (approve_report → (revise_report → approve_report)) →
+publish → learn → finish_run.
 """
 
 import asyncio
@@ -24,19 +25,21 @@ from contend.contest.closing import (
 )
 from contend.contest.comparing import CompareTask, ComparingNodes
 from contend.contest.editing import EditingNodes
+from contend.contest.revising import RevisingNodes
 from contend.contest.state import ContestInput, ContestOutput, ContestState, ContestUpdate
 from contend.contest.subgraphs import SubgraphNodes
+from contend.errors import InputError
 from contend.estimate import estimate_run
-from contend.langgraph_compat import add_node, cause, stopping_if_checkpoint_lost
+from contend.langgraph_compat import add_node, add_routes, cause, stopping_if_checkpoint_lost
 from contend.learning.graph import build_learn_graph
 from contend.learning.selection import choose_holdout, select_bullets
 from contend.models.events import CriteriaSet, RunStarted
 from contend.models.options import RunOptions
 from contend.models.research import ResearchReport
 from contend.models.task import OrchestratorTask
-from contend.preflight import Opening, open_question, opening_update, refuse
+from contend.preflight import CONTEST_STEPS, Opening, check_steps, open_question, opening_update, refuse
 from contend.research.state import EMPTY_LIST
-from contend.run_context import identity
+from contend.run_context import identity, thread_of
 from contend.services import Services
 from contend.team.graph import build_team_graph
 from contend.team.judging import make_criteria
@@ -58,6 +61,7 @@ EMPTY: ContestUpdate = {
     "run_options": None, "criteria": [], "criteria_failure": "", "outcomes": EMPTY_LIST,
     "near_ties": [], "comparisons": EMPTY_LIST, "pairwise": {}, "winner": None, "submission": None, "editing": None,
     "merged_scores": EMPTY_LIST, "merged_comparisons": EMPTY_LIST, "problem": "", "notes": [], "lessons": None,
+    "comment": "", "revision": "",
     "status": "running", "message": "", "report": None, "summary": None, "files": [],
 }  # fmt: skip
 """A second message on a thread is a new run: nothing of the run before stays."""
@@ -72,8 +76,13 @@ class OpeningNode:
     async def open_run(self, state: ContestState, runtime: Runtime[RunOptions]) -> ContestUpdate:
         # What an entry point was asked with, also in a process that goes on; a graph called by itself has its context.
         options = state.get("run_options")
+        check_steps(CONTEST_STEPS)
         request = runtime.context if options is None else RunOptions.model_validate(options)
         opening = await open_question(self.services, state, request)
+        if opening.options.approve and thread_of(runtime) is None:
+            raise InputError(
+                "approve: without a thread nothing is kept that an answer could go on with: give a thread id"
+            )
         execution_id, thread_id = identity(runtime)
         await self._enter(opening, execution_id, thread_id)
         return {
@@ -181,11 +190,12 @@ ContestGraph = StateGraph[ContestState, RunOptions, ContestInput, ContestOutput]
 
 def build_contest_graph(services: Services) -> ContestGraph:
     """The whole contest, not compiled: the entry point that opens it brings the checkpointer."""
-    team_graph = build_team_graph(services).compile()
-    learn_graph = build_learn_graph(services.learn_nodes).compile()
+    team_graph = build_team_graph(services).compile(name="team")
+    learn_graph = build_learn_graph(services.learn_nodes).compile(name="learn")
 
     opening, subgraphs = OpeningNode(services), SubgraphNodes(services)
     editing, closing, comparing = EditingNodes(services), ClosingNodes(services), ComparingNodes(services)
+    revising = RevisingNodes(services)
     metrics = MeasuringNodes(services, key="merged_scores", join="choose_report")
     with_best = ComparingNodes(services, key="merged_comparisons", join="choose_report")
 
@@ -213,25 +223,53 @@ def build_contest_graph(services: Services) -> ContestGraph:
     add_node(graph, "compare_merged", with_best.compare, with_best.count_as_tie, task=CompareTask)
     add_node(graph, "choose_report", editing.choose_report)
     add_node(graph, "approve_report", closing.approve_report)
+    add_node(graph, "revise_report", revising.revise_report, revising.keep_report)
     add_node(graph, "publish", closing.publish)
     add_node(graph, "finish_run", closing.finish_run)
     graph.add_edge(START, "open_run")
     graph.add_edge("open_run", "set_criteria")
-    graph.add_conditional_edges("set_criteria", route_to_teams, ["team"])
+    add_routes(graph, "set_criteria", route_to_teams, {"team": "each team"})
     graph.add_edge("team", "find_near_ties")
-    graph.add_conditional_edges(
-        "find_near_ties", editing.route_after_near_ties, ["synthesize", "compare_pair", "pick_winner"]
+    add_routes(
+        graph,
+        "find_near_ties",
+        editing.route_after_near_ties,
+        {"synthesize": "reports to merge", "compare_pair": "each near tie", "pick_winner": "one is ahead"},
     )
-    graph.add_conditional_edges(
-        "synthesize", editing.route_to_judges, ["score_merged", "compare_merged", "choose_report"]
+    add_routes(
+        graph,
+        "synthesize",
+        editing.route_to_judges,
+        {"score_merged": "each metric", "compare_merged": "each order", "choose_report": "nothing merged"},
     )
     graph.add_edge("score_merged", "choose_report")
     graph.add_edge("compare_merged", "choose_report")
-    graph.add_conditional_edges("choose_report", editing.route_after_choice, ["compare_pair", "pick_winner"])
+    add_routes(
+        graph,
+        "choose_report",
+        editing.route_after_choice,
+        {"compare_pair": "each near tie", "pick_winner": "merged, or one is ahead"},
+    )
     graph.add_edge("compare_pair", "pick_winner")
-    graph.add_conditional_edges("pick_winner", route_after_pick)
-    graph.add_conditional_edges("approve_report", route_after_approval)
-    graph.add_conditional_edges("publish", route_after_publish)
+    add_routes(
+        graph,
+        "pick_winner",
+        route_after_pick,
+        {"approve_report": "a person approves", "publish": "a report", "finish_run": "no report"},
+    )
+    add_routes(
+        graph,
+        "approve_report",
+        route_after_approval,
+        {
+            "approve_report": "asked again",
+            "revise_report": "a comment",
+            "publish": "approved",
+            "finish_run": "rejected",
+        },
+    )
+    graph.add_edge("revise_report", "approve_report")
+    add_routes(graph, "publish", route_after_publish, {"learn": "lessons wanted", "finish_run": "no lessons"})
     graph.add_edge("learn", "finish_run")
     graph.add_edge("finish_run", END)
     return graph

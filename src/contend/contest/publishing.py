@@ -85,6 +85,7 @@ def head_of(
     sources_off = dict(state["sources_off"])
     for outcome in view.outcomes:
         sources_off |= outcome.sources_off
+    is_revised = state.get("revision") == "done"
     is_near_tie = any(outcome.pairwise_key is not None for outcome in view.outcomes)
     return ReportHead(
         status="partial" if state["notes"] else "completed",
@@ -103,6 +104,7 @@ def head_of(
         notes=[
             *([] if winner.may_win else [words.search_only]),
             *([words.near_tie] if is_near_tie else []),
+            *([words.report_revised.format(comment=inert(state["comment"]))] if is_revised else []),
             *state["notes"],
             *failure_notes(view, language),
             *_unfound_quotes(view, language),

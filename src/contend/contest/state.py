@@ -91,7 +91,11 @@ class ContestState(ContestInput, ContestOutput, total=False):
     merged_comparisons: Annotated[list[dict[str, Any]], operator.add]
     """Its Comparisons with the best team's."""
     problem: str
-    """Why a person's answer was not usable."""
+    """Why a person's answer was not usable, or what its revision left out."""
+    comment: str
+    """What a person wanted mended in the report."""
+    revision: Literal["", "asked", "done", "failed"]
+    """What became of it."""
     notes: list[str]
     """What keeps the run from being complete, a line each."""
     lessons: dict[str, Any] | None

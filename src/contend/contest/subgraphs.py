@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.errors import NodeError
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
@@ -20,6 +21,7 @@ from contend.models.playbook import CurationResult
 from contend.models.record import Record
 from contend.models.round import ExitReason, Round, RoundRow, RoundStatusRow
 from contend.models.task import CallUsage, TeamStage, TeamStatus
+from contend.preflight import ENOUGH_STEPS
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.rounds import lean
@@ -44,7 +46,7 @@ class SubgraphNodes:
             await self.services.record.save_team_status(run.execution_id, await self._running(run, team))
             self.services.tell(TeamStarted(execution_id=run.execution_id, team_id=team.team_id, team_name=team.name))
             async with run.clock.limit(team.team_id, run.options.timeout_per_team_seconds):
-                final = await graph.ainvoke(state)
+                final = await graph.ainvoke(state, _config(f"team {team.team_id}", run, team_id=team.team_id))
             outcome = TeamOutcome(
                 team=team,
                 status=(await self._running(run, team)).to("completed"),
@@ -116,7 +118,7 @@ class SubgraphNodes:
         run = await self.services.run(state)
         learn_input = await learn_input_of(self.services, state, run.options.dataset)
         learn_input["approve"] = "playbook" in run.options.approve
-        lessons = await graph.ainvoke(learn_input)
+        lessons = await graph.ainvoke(learn_input, _config("learn", run))
         result = CurationResult.model_validate(lessons["result"])
         texts = [item.content for item in result.delta_items if item.operation != "DELETE" and item.content]
         about = result.model_dump(include={"dataset", "playbook_version", "summary"})
@@ -129,6 +131,13 @@ class SubgraphNodes:
         words = WORDS[state["options"]["language"]].notes
         notes = [*state["notes"], words.learning_failed.format(why=cause(error))]
         return Command(update={"notes": notes}, goto="finish_run")
+
+
+def _config(name: str, run: RunContext, **about: str) -> RunnableConfig:
+    """Of a graph within: what traces call it. A caller's limit counts the steps of the contest, not those within."""
+    tags = [f"team:{about['team_id']}"] if about else []
+    metadata = {"execution_id": run.execution_id, **about}
+    return {"recursion_limit": ENOUGH_STEPS, "run_name": name, "tags": tags, "metadata": metadata}
 
 
 def _ending(error: BaseException, seconds: int) -> tuple[TeamStage, ExitReason, str]:
@@ -164,7 +173,7 @@ async def learned_from(services: Services, state: ContestState, dataset: str) ->
     if not options.models:
         raise InputError("this run was a search: there are no scores to learn from")
     services.open_run(state["execution_id"], options, goes_on=True)
-    graph = build_learn_graph(services.learn_nodes).compile()
+    graph = build_learn_graph(services.learn_nodes).compile(name="learn")
     lessons = await graph.ainvoke(await learn_input_of(services, state, dataset))
     return CurationResult.model_validate(lessons["result"])
 

@@ -17,7 +17,7 @@ from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
 from contend.approval import Approved, Rejected, Unusable, apply_answer, question
-from contend.langgraph_compat import add_node
+from contend.langgraph_compat import add_node, add_routes
 from contend.learning.curator import CuratorAgent
 from contend.learning.reflector import PlayedRound, ReflectorAgent, with_drafts
 from contend.learning.selection import Holdout
@@ -299,8 +299,9 @@ def build_learn_graph(nodes: LearnNodes) -> LearnGraph:
     add_node(graph, "apply_delta", nodes.apply_delta)
     graph.add_edge(START, "reflect")
     graph.add_edge("reflect", "curate")
-    graph.add_conditional_edges("curate", route_to_approval)
-    graph.add_conditional_edges("approve_delta", route_to_approval)
+    targets = {"approve_delta": "a person approves", "apply_delta": "else"}
+    add_routes(graph, "curate", route_to_approval, targets)
+    add_routes(graph, "approve_delta", route_to_approval, targets)
     graph.add_edge("apply_delta", END)
     return graph
 

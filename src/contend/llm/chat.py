@@ -16,6 +16,7 @@ from contend.errors import ReplyError
 from contend.llm import DEFAULT_CONTEXT_TOKENS, Answer, R, Scope
 from contend.llm.budget import Ledger, cost_usd
 from contend.llm.endpoint import Completion, Endpoint, FormatRefused, OptionRefused, Request, Turn, distribution_of
+from contend.llm.naming import name_call
 from contend.models.options import Role
 from contend.models.replies import Reply
 from contend.models.task import CallUsage
@@ -110,6 +111,7 @@ class ChatModel:
         messages = self.prompts.call(prompt, language=scope.language, mark=mark_of(scope.execution_id))
         turns = [Turn("system", messages.system), Turn("user", messages.user)]
         chat = _Chat(prompt.prompt_name, reply_type, scope, turns, distribution_over)
+        name_call(scope, prompt.prompt_name)
         try:
             value = await self._ask(chat)
         except UnreadableReply as fault:

@@ -18,6 +18,7 @@ from contend.llm.endpoint import (
     refused_option,
     without_keys,
 )
+from contend.llm.naming import call_config
 from contend.registry import Function, error_line
 from contend.text import clean
 
@@ -153,7 +154,7 @@ class LangChainEndpoint(Endpoint):
 async def _ask(
     chat: "BaseChatModel", messages: Sequence[tuple[str, str]], response_format: Mapping[str, Any]
 ) -> Completion:
-    config: Any = {"tags": ["nostream"]}
+    config = call_config()
     shape = response_format.get("json_schema")
     if shape is None:
         return completion_of(await chat.ainvoke(messages, config))

@@ -26,6 +26,7 @@ from contend.llm.endpoint import (
     without_keys,
 )
 from contend.llm.listing import OPENAI_HOST, EndpointSizes, certificates, endpoint_models, parted_login, read_sizes
+from contend.llm.naming import call_config
 from contend.settings import service_address
 from contend.text import clean
 
@@ -104,7 +105,7 @@ class OpenAIEndpoint(Endpoint):
         extra |= {} if request.temperature is None else {"temperature": request.temperature}
         messages = [(turn.role, turn.text if turn.text.isascii() else clean(turn.text)) for turn in request.turns]
         chat = self._here().chats[model]
-        return completion_of(await chat.ainvoke(messages, {"tags": ["nostream"]}, extra_body=extra))
+        return completion_of(await chat.ainvoke(messages, call_config(), extra_body=extra))
 
     def _failure(self, error: Exception, who: str) -> ModelError:
         import openai  # noqa: PLC0415 - heavy, and imported by now

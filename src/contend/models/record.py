@@ -20,19 +20,19 @@ from pydantic_core import PydanticCustomError
 _DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(1, 10))}
 """What Windows takes for a device, whatever its case."""
 
-_NO_ID = {"__empty__", str(UUID(int=0))}
+NO_IDS = {"__empty__", str(UUID(int=0))}
 """What the Redis saver stores for an id that is not there."""
 
 
 def _refuse_reserved_name(name: str) -> str:
-    if name.upper() in _DEVICES or name in _NO_ID:
+    if name.upper() in _DEVICES or name in NO_IDS:
         raise PydanticCustomError("reserved_name", "a reserved name: choose another")
     return name
 
 
 IDENTIFIER_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$"
 Identifier = Annotated[str, StringConstraints(pattern=IDENTIFIER_PATTERN), AfterValidator(_refuse_reserved_name)]
-"""Ids that form file names or keys: team ids, datasets, threads. None looks like an option of a command."""
+"""Ids that form file names or keys: team ids, datasets. None looks like an option of a command."""
 
 IDENTIFIER_RULE = "use 1 to 64 letters, digits, '_' or '-', no '-' first and no reserved name"
 _IDENTIFIER: TypeAdapter[str] = TypeAdapter(Identifier)
@@ -45,6 +45,9 @@ def is_identifier(name: str) -> bool:
     except ValidationError:
         return False
 
+
+THREAD_CHARACTERS = 255
+ThreadId = Annotated[str, StringConstraints(min_length=1, max_length=THREAD_CHARACTERS)]
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 """Stripped and not blank."""

@@ -17,10 +17,19 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
 
 from contend.errors import InputError
-from contend.langgraph_compat import add_node
+from contend.langgraph_compat import add_node, add_routes
 from contend.models.options import DEPTHS, ResearchOptions, ResolvedOptions, RunOptions, TeamConfig
 from contend.models.record import Record
-from contend.preflight import answer, is_alone, open_question, opening_update, problem_alone, refuse
+from contend.preflight import (
+    answer,
+    check_steps,
+    is_alone,
+    open_question,
+    opening_update,
+    problem_alone,
+    refuse,
+    steps_alone,
+)
 from contend.registry import team_kind
 from contend.research.ask import max_iterations, profile, queries_of, search_task, team_of, working_sources
 from contend.research.evidence import pages_to_read, pool_of
@@ -142,6 +151,7 @@ class ResearchAlone:
     async def open_run(self, state: ResearchState, runtime: Runtime[Record]) -> ResearchUpdate:
         """Theme, options and a plain team."""
         opening = await open_question(self.services, state, runtime.context)
+        check_steps(steps_alone(opening.options))
         if not opening.options.sources:
             raise InputError("sources: none is on; give documents, or see `contend doctor`")
         loops = _loops(opening.request, opening.options)
@@ -204,25 +214,28 @@ def build_research_graph(services: Services) -> ResearchGraph:
     add_node(graph, "write_section", writing.write_section, writing.leave_unwritten, task=SectionTask)
     add_node(graph, "summarize", writing.summarize, alone.fail)
     add_node(graph, "review", writing.review, alone.fail)
-    graph.add_conditional_edges(START, routes.route_at_start)
-    graph.add_conditional_edges("open_run", routes.route_after_opening)
-    graph.add_edge("find_passages", END)
-    graph.add_conditional_edges(
-        "supervise",
-        routes.route_after_supervise,
-        ["approve_plan", "search", "collect", "write", "review", "__end__"],
-    )
-    graph.add_conditional_edges(
-        "approve_plan", routes.route_after_approval, ["approve_plan", "supervise", "search", "collect"]
-    )
+    add_routes(graph, START, routes.route_at_start, {"open_run": "alone", "supervise": "in a team"})
+    add_routes(graph, "open_run", routes.route_after_opening, {"supervise": "models", "quote": "no model"})
+    graph.add_edge("quote", END)
+    by_plan = {"search": "each query", "collect": "nothing to search"}
+    by_supervisor = {
+        "approve_plan": "a person approves",
+        "write": "ready to write",
+        "review": "ready to review",
+        END: "done",
+    }
+    add_routes(graph, "supervise", routes.route_after_supervise, {**by_plan, **by_supervisor})
+    by_person = {"approve_plan": "asked again", "supervise": "a new plan"}
+    add_routes(graph, "approve_plan", routes.route_after_approval, {**by_plan, **by_person})
     graph.add_edge("search", "collect")
-    graph.add_conditional_edges(
-        "collect", routes.route_after_collect, ["read_page", "choose", "write", "write_section", "supervise"]
-    )
-    graph.add_conditional_edges("choose", routes.route_after_choose, ["search", "write", "write_section"])
+    writers = {"write": "one writer", "write_section": "each section"}
+    on_evidence = {"read_page": "each page", "choose": "too much to read", "supervise": "nothing new"}
+    add_routes(graph, "collect", routes.route_after_collect, {**on_evidence, **writers})
+    add_routes(graph, "choose", routes.route_after_choose, {"search": "each new query", **writers})
     graph.add_edge("write_section", "summarize")
-    graph.add_conditional_edges("summarize", routes.route_after_write)
+    after_draft = {"review": "a draft", "supervise": "the last draft"}
+    add_routes(graph, "summarize", routes.route_after_write, after_draft)
     graph.add_edge("read_page", "collect")
-    graph.add_conditional_edges("write", routes.route_after_write)
+    add_routes(graph, "write", routes.route_after_write, after_draft)
     graph.add_edge("review", "supervise")
     return graph

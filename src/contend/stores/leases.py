@@ -2,31 +2,54 @@
 
 import asyncio
 import os
+import re
+import shlex
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from contend.errors import InputError, ThreadBusy
-from contend.models.record import IDENTIFIER_RULE, is_identifier
+from contend.models.record import NO_IDS, THREAD_CHARACTERS, is_identifier
 from contend.settings import Settings
 from contend.stores import writing
+
+_READABLE_CHARACTERS = 40
 
 _LOOK_SECONDS = 0.1
 """Longer than a look at a lease holds it, or a holder takes to let go."""
 
 
 def checked_thread(thread_id: str) -> str:
-    """The thread id, fit for file names.
+    """The thread id, whatever its host application makes it of: 1 to 255 printable characters.
 
     Raises:
-        InputError: it is no `Identifier`.
+        InputError: it is none.
     """
-    if not is_identifier(thread_id):
-        raise InputError(f"thread {thread_id[:80]!r}: {IDENTIFIER_RULE} (a UUID fits)")
+    if not (0 < len(thread_id) <= THREAD_CHARACTERS and thread_id.isprintable()) or thread_id in NO_IDS:
+        raise InputError(f"thread {thread_id[:80]!r}: use 1 to {THREAD_CHARACTERS} printable characters (a UUID fits)")
     return thread_id
+
+
+def thread_name(thread_id: str) -> str:
+    """What files and folders of a thread are called: its id where that is fit for one, else a name made of it."""
+    if is_identifier(thread_id):
+        return thread_id
+    readable = re.sub(r"[^A-Za-z0-9]+", "-", thread_id)[:_READABLE_CHARACTERS].strip("-")
+    return f"thread-{readable}.{sha256(thread_id.encode()).hexdigest()[:16]}"
+
+
+def thread_argument(thread_id: str) -> str:
+    """The thread id as a shell takes it."""
+    return shlex.quote(thread_id)
+
+
+def resume_command(thread_id: str) -> str:
+    """What goes on with the thread's run."""
+    return f"contend resume {thread_argument(thread_id)}"
 
 
 @dataclass
@@ -118,8 +141,8 @@ def _holder(path: Path) -> str:
 
 
 def _path(folder: Path, thread_id: str) -> Path:
-    return folder / "leases" / f"{thread_id}.lock"
+    return folder / "leases" / f"{thread_name(thread_id)}.lock"
 
 
 def _pid_file(path: Path) -> Path:
-    return path.with_suffix(".pid")
+    return path.with_name(f"{path.name.removesuffix('.lock')}.pid")

@@ -23,6 +23,7 @@ from redisvl.query.filter import Tag
 from contend.errors import CheckpointError
 from contend.settings import Settings
 from contend.stores.checkpoints import CheckpointPlace, ManagedSaver, PlainSerializer, latest, run_of
+from contend.stores.leases import resume_command
 from contend.stores.redis_server import check_redis, is_away, open_redis, redis_errors
 
 CONNECTIONS = 32
@@ -202,7 +203,7 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
     @contextmanager
     def _thread_errors(self, config: RunnableConfig | None) -> Iterator[None]:
         thread = (config or {}).get("configurable", {}).get("thread_id")
-        then = f"; the run stands at its last saved step: go on with `contend resume {thread}`" if thread else ""
+        then = f"; the run stands at its last saved step: go on with `{resume_command(thread)}`" if thread else ""
         if time.monotonic() < self._away_until:
             raise CheckpointError(self._away + then)
         try:

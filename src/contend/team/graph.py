@@ -16,14 +16,23 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
 
 from contend.errors import BudgetExhausted, ContendError
-from contend.langgraph_compat import add_node, cause
+from contend.langgraph_compat import add_node, add_routes, cause
 from contend.models.evaluation import JudgmentReply, MetricResult
 from contend.models.events import RoundStarted
 from contend.models.options import TeamOptions
 from contend.models.record import Record
 from contend.models.round import Judgment, Round, best_round
 from contend.models.task import CallUsage
-from contend.preflight import answer, is_alone, open_question, opening_update, problem_alone, refuse
+from contend.preflight import (
+    answer,
+    check_steps,
+    is_alone,
+    open_question,
+    opening_update,
+    problem_alone,
+    refuse,
+    steps_alone,
+)
 from contend.prompts.judging import JudgePrompt
 from contend.registry import TEAM_KINDS, team_kind
 from contend.research.state import EMPTY_LIST
@@ -37,6 +46,9 @@ from contend.team.state import MetricTask, TeamInput, TeamState, TeamUpdate
 
 _LOG = logging.getLogger(__name__)
 Ending = Literal["finish_run", "__end__"]
+_NODES = {"graph": "foreign_graph"}
+"""Nodes that are not called as their kind of team is: `graph` is a word of Mermaid's own, in which graphs are drawn."""
+_AFTER_ROUND = {"brief": "another round", "finish_run": "done, alone", END: "done"}
 JudgeCommand = Command[Literal["brief", "finish_run", "__end__"]]
 
 
@@ -209,7 +221,8 @@ class TeamNodes:
 
 async def route_to_kind(state: TeamState) -> str:
     """The graph that plays the round."""
-    return str(state["team"]["kind"])
+    kind = str(state["team"]["kind"])
+    return _NODES.get(kind, kind)
 
 
 async def route_after_evaluate(state: TeamState) -> Literal["brief", "judge", "finish_run", "__end__"]:
@@ -262,6 +275,7 @@ class TeamAlone:
     async def open_run(self, state: TeamState, runtime: Runtime[Record]) -> TeamUpdate:
         """Theme, options and the first team that may enter."""
         opening = await open_question(self.services, state, runtime.context)
+        check_steps(steps_alone(opening.options))
         team, (execution_id, thread_id) = opening.teams[0], identity(runtime)
         run = self.services.open_run(execution_id, opening.options)
         await run.enter([team], theme=opening.theme, thread_id=thread_id)
@@ -298,20 +312,22 @@ def build_team_graph(services: Services) -> TeamGraph:
     graph: TeamGraph = StateGraph(TeamState, context_schema=TeamOptions, input_schema=TeamInput)
     add_node(graph, "open_run", alone.open_run, partial(refuse, fresh=FRESH))
     add_node(graph, "set_criteria", alone.set_criteria)
-    add_node(graph, "brief", nodes.brief, nodes.fail, goes_to=["finish_run"])
+    add_node(graph, "brief", nodes.brief, nodes.fail, goes_to={"finish_run": "failed, alone"})
     for kind in TEAM_KINDS:
-        add_node(graph, kind, team_kind(kind).build_graph(services).compile(), nodes.play_again, runs_graph=True)
-        graph.add_edge(kind, "submit")
+        node = _NODES.get(kind, kind)
+        of_round = team_kind(kind).build_graph(services).compile(name=node)
+        add_node(graph, node, of_round, nodes.play_again, runs_graph=True)
+        graph.add_edge(node, "submit")
     add_node(graph, "submit", nodes.submit)
     add_node(graph, "score_metric", metrics.score, metrics.leave_unscored, task=MetricTask)
     add_node(graph, "evaluate", nodes.evaluate)
-    add_node(graph, "judge", nodes.judge, nodes.go_on_without_judge, goes_to=["brief", "finish_run", END])
+    add_node(graph, "judge", nodes.judge, nodes.go_on_without_judge, goes_to=_AFTER_ROUND)
     add_node(graph, "finish_run", alone.finish_run)
-    graph.add_conditional_edges(START, route_at_start)
+    add_routes(graph, START, route_at_start, {"open_run": "alone", "brief": "in a contest"})
     graph.add_edge("open_run", "set_criteria")
     graph.add_edge("set_criteria", "brief")
-    graph.add_conditional_edges("brief", route_to_kind, list(TEAM_KINDS))
-    graph.add_conditional_edges("submit", nodes.route_to_metrics, ["score_metric", "evaluate"])
+    add_routes(graph, "brief", route_to_kind, {_NODES.get(kind, kind): f"kind {kind}" for kind in TEAM_KINDS})
+    add_routes(graph, "submit", nodes.route_to_metrics, {"score_metric": "each metric", "evaluate": "not judged"})
     graph.add_edge("score_metric", "evaluate")
-    graph.add_conditional_edges("evaluate", route_after_evaluate)
+    add_routes(graph, "evaluate", route_after_evaluate, {**_AFTER_ROUND, "judge": "no rule decides"})
     return graph

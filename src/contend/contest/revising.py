@@ -1,0 +1,104 @@
+"""The revision of a report that a person sent back with a comment: by its writer, or by the editor."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from langgraph.errors import NodeError
+from langgraph.types import Command
+
+from contend.contest.editing import editors_passages
+from contend.contest.state import ContestState, ContestUpdate, ContestView
+from contend.errors import ContendError
+from contend.langgraph_compat import known_cause
+from contend.models.evaluation import Submission
+from contend.models.options import TeamConfig
+from contend.models.replies import RevisionReply
+from contend.models.research import Draft, Passage
+from contend.prompts.research import ResearchHead, RevisePrompt, SourceDocument
+from contend.report import build_report
+from contend.research.draft_forms import length_of, over_limit
+from contend.research.drafts import faults_of_revision, revise
+from contend.research.full import draft_text, length_values
+from contend.research.planted import PlantedFilter, without_planted_text
+from contend.run_context import RunContext
+from contend.services import Services
+from contend.text import WORDS, estimate_tokens
+
+
+@dataclass(frozen=True)
+class Revision:
+    """What a writer needs to mend a report."""
+
+    run: RunContext
+    theme: str
+    comment: str
+    draft: Draft
+    passages: list[Passage]
+    team: TeamConfig | None
+    """Whose model writes; None: the run's, as of the editor."""
+
+
+@dataclass(frozen=True)
+class RevisingNodes:
+    """From a person's comment to the report that they are asked about again."""
+
+    services: Services
+
+    async def revise_report(self, state: ContestState) -> ContestUpdate:
+        """What the comment says is mended, all else stays word for word."""
+        submission = await self.services.require_submission(state["submission"])
+        work = await open_revision(self.services, state, submission)
+        draft, not_done = await revised_draft(work)
+        words = WORDS[work.run.options.language].notes
+        document = await self.services.submissions.put(_with_draft(submission, draft, work))
+        problem = words.left_undone.format(what="; ".join(not_done)) if not_done else ""
+        return {"submission": document, "revision": "done", "problem": problem}
+
+    async def keep_report(self, state: ContestState, error: NodeError) -> Command[Literal["approve_report"]]:
+        """The report stays as it was, and the person is told why."""
+        words = WORDS[state["options"]["language"]].notes
+        problem = words.not_revised.format(why=known_cause(error, ContendError))
+        return Command(update={"revision": "failed", "problem": problem}, goto="approve_report")
+
+
+async def open_revision(services: Services, state: ContestState, submission: Submission) -> Revision:
+    """The report's draft with the passages that it rests on, as many as the writer reads beside it."""
+    run, view = await services.run(state), ContestView(state)
+    team = None if view.editing.published or view.winner is None else view.winner.team
+    size = estimate_tokens(draft_text(submission.draft, submission.passages)) + estimate_tokens(state["comment"])
+    room = run.profile("writer", team=team).beside(size)
+    passages = await editors_passages(services, [submission], tokens=room)
+    return Revision(run, state["theme"], state["comment"], submission.draft, passages, team)
+
+
+async def revised_draft(work: Revision) -> tuple[Draft, list[str]]:
+    """The draft with what changes, and what the writer left undone."""
+    run, draft, passages = work.run, work.draft, work.passages
+    options = run.options
+    guard = PlantedFilter(passages, f"{work.theme}\n{options.instructions}\n{work.comment}")
+    head = ResearchHead(
+        theme=work.theme, instructions=options.instructions, passages=SourceDocument.of_passages(passages)
+    )
+    prompt = RevisePrompt(
+        head=run.render(head),
+        **length_values(options.length),
+        **length_of(draft),
+        draft=draft_text(draft, passages),
+        fixes=work.comment,
+    )
+    revised = partial(revise, draft, passages=passages, bullets=[])
+    answer = await run.model("writer", team=work.team).ask(
+        prompt,
+        RevisionReply,
+        scope=run.scope("writer", step="comment", passages=tuple(passage.id for passage in passages)),
+        faults=lambda reply: faults_of_revision(reply, draft, len(passages), guard) or over_limit(revised(reply=reply)),
+    )
+    await run.keep_calls([answer.usage])
+    return without_planted_text(revised(reply=answer.value), guard), answer.value.not_done
+
+
+def _with_draft(submission: Submission, draft: Draft, work: Revision) -> Submission:
+    language = work.run.options.language
+    report = build_report(draft, work.passages, submission.results, theme=submission.report.theme, language=language)
+    return submission.model_copy(update={"content": report.to_markdown(language), "report": report, "draft": draft})
