@@ -195,11 +195,13 @@ class ServedGraph(AsyncGraph):
         """The input; answers with their questions' ids: LangGraph takes one without an id for one question only."""
         if not (request is None or isinstance(request, Command)):
             return request
-        snapshot = await super().aget_state(config)
+        snapshot = await super().aget_state(config, subgraphs=True)
         thread_id = str(config["configurable"]["thread_id"])
         goes_on = not run_guard.is_finished(snapshot) if self._is_contest else bool(snapshot.tasks)
         if self._is_contest and goes_on:
             await run_guard.check_resumable(self.services, thread_id, snapshot)
+        elif goes_on and snapshot.values.get("execution_id"):
+            await run_guard.check_texts(self.services, thread_id, snapshot)
         elif not snapshot.created_at:
             raise UnknownThread(f"thread {thread_id!r} has no run to go on with")
         if isinstance(request, Command) and request.resume is not None:

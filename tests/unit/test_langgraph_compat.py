@@ -13,11 +13,11 @@ from typing_extensions import TypedDict
 from contend.contest.graph import build_contest_graph
 from contend.errors import CheckpointError
 from contend.langgraph_compat import (
-    CheckpointLost,
+    StoreFailed,
     add_node,
     as_subclass,
     fails_to,
-    stopping_if_checkpoint_lost,
+    stopping_if_store_fails,
 )
 from contend.research.graph import build_research_graph
 from contend.services import Services
@@ -37,7 +37,7 @@ class Named(CompiledStateGraph[Any, Any, Any, Any]):
 
 def graph_that_raises(raised: BaseException) -> StateGraph[State, None, State, State]:
     async def fail(_: State) -> State:
-        with stopping_if_checkpoint_lost():
+        with stopping_if_store_fails():
             raise raised
 
     async def handle(_: State, error: NodeError) -> Command[Any]:
@@ -49,9 +49,9 @@ def graph_that_raises(raised: BaseException) -> StateGraph[State, None, State, S
     return graph
 
 
-async def test_an_error_handler_is_not_called_where_checkpoints_are_lost() -> None:
+async def test_an_error_handler_is_not_called_where_a_store_failed() -> None:
     assert await graph_that_raises(ValueError("odd")).compile().ainvoke({}) == {"seen": "odd"}
-    with pytest.raises(CheckpointLost, match="disk full"):
+    with pytest.raises(StoreFailed, match="disk full"):
         await graph_that_raises(CheckpointError("disk full")).compile().ainvoke({})
 
 

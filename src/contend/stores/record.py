@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from duckdb import DuckDBPyConnection
+from duckdb import Error as DuckDBError
 from pydantic_core import PydanticSerializationError
 
 from contend.errors import StoreError
@@ -179,6 +180,23 @@ class RecordStore:
         closing: Future[None] = Future()
         self._thread.submit(Job(what="closing the record", future=closing))
         await asyncio.wrap_future(closing)
+
+    async def check(self) -> None:
+        """Read every table: what is cut or damaged is met before a run spends anything.
+
+        Raises:
+            StoreError: the file cannot be read, or not all of it.
+        """
+
+        def read_all(connection: DuckDBPyConnection) -> None:
+            try:
+                tables.read_all(connection)
+            except DuckDBError as error:
+                remedy = "put a copy back, or move it away: its runs are then listed no more"
+                reason = str(error).partition("\n")[0]
+                raise StoreError(f"record {self._path} is cut or damaged; {remedy} ({reason})") from error
+
+        await self._wait_for("all of its tables", read_all, reads=True)
 
     async def execution(self, execution_id: str) -> ExecutionRow | None:
         rows = await self._rows(_EXECUTION + " WHERE execution_id = ?", execution_id)
