@@ -5,8 +5,8 @@ It also plays the recorded demo: question, documents and options of `make demo`,
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import cache
 from threading import Lock
@@ -90,11 +90,13 @@ class ServedGraph(AsyncGraph):
             return
         self._refuse_state(input)
         options = self._options(context)
-        async with self._lease_run(self._complete_input(input, options, config), config) as checked_input:
-            stream = cast("AsyncGenerator[Any]", super().astream(checked_input, config, context=options, **how))
-            async with aclosing(stream):
-                async for part in with_question_last(stream):
-                    yield part
+        complete_input = self._complete_input(input, options, config)
+        with _at_work(run_of(config)):
+            async with self._lease_run(complete_input, config) as checked_input:
+                stream = cast("AsyncGenerator[Any]", super().astream(checked_input, config, context=options, **how))
+                async with aclosing(stream):
+                    async for part in with_question_last(stream):
+                        yield part
 
     async def _of_run(self, config: RunnableConfig) -> "ServedGraph":
         """This graph, or for a run that plays the demo the one on its recording."""
@@ -304,6 +306,42 @@ async def server_services(*, demo: bool = False) -> Services:
     return await asyncio.to_thread(_services, demo=demo)
 
 
+_RUNS_AT_WORK: set[str] = set()
+"""The Agent Server's runs that this process works on, by id."""
+_ROLLBACKS: dict[str, asyncio.Event] = {}
+"""Set when a run's checkpoints are deleted."""
+_MOST_ROLLBACK_SECONDS = 60.0
+
+
+@contextmanager
+def _at_work(run_id: str) -> Iterator[None]:
+    _RUNS_AT_WORK.add(run_id)
+    try:
+        yield
+    finally:
+        _RUNS_AT_WORK.discard(run_id)
+
+
+@asynccontextmanager
+async def waited_rollback(run_id: str) -> AsyncIterator[None]:
+    """Wait, at the end of the block, until a run is rolled back that was at work at its beginning.
+
+    The Agent Server waits half a second for the run to end; a run that saves how it stands may need longer, and the
+    thread would stand at its checkpoint.
+    """
+    if run_id not in _RUNS_AT_WORK:
+        yield
+        return
+    event = _ROLLBACKS.setdefault(run_id, asyncio.Event())
+    try:
+        yield
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_MOST_ROLLBACK_SECONDS):
+                await event.wait()
+    finally:
+        _ROLLBACKS.pop(run_id, None)
+
+
 def note_rollbacks(saver: BaseCheckpointSaver[Any]) -> None:
     """Let the record know of runs whose checkpoints the server's saver deletes: they cannot go on."""
     tasks: set[asyncio.Task[None]] = set()
@@ -315,7 +353,9 @@ def note_rollbacks(saver: BaseCheckpointSaver[Any]) -> None:
             values = latest.checkpoint["channel_values"] if latest else {}
             await run_guard.note_rollback(services, thread_id, values.get("execution_id", ""))
 
-    def begin(threads: Iterable[str]) -> None:
+    def begin(runs: Iterable[str], threads: Iterable[str]) -> None:
+        for run_id in _ROLLBACKS.keys() & runs:
+            _ROLLBACKS[run_id].set()
         # Not awaited: the server deletes a run twice at once, and answers 404 where the first takes its time.
         task = asyncio.create_task(note(threads))
         tasks.add(task)

@@ -158,7 +158,8 @@ async def note_rollback(services: Services, thread_id: str, remaining: str) -> N
 
 async def _note_end(services: Services, execution_id: str, status: RunStatus, message: str) -> None:
     services.record.save_event(RunStopped(execution_id=execution_id, message=message))
-    await services.record.set_execution_status(execution_id, status, message)
+    # A run that is rolled back ends at the same time, and may be on record as failed by now.
+    await services.record.set_execution_status(execution_id, status, message, only_from=["running", "interrupted"])
     services.close_run(execution_id)
 
 

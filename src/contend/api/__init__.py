@@ -12,7 +12,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from contend.api import playbooks, results, routes
-from contend.api.requests import RequestGuard, add_problems, server_cors
+from contend.api.requests import RequestGuard, WaitedRollbacks, add_problems, server_cors
 from contend.settings import Settings
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _ONLY_ITS_OWN = (
 def research_app(settings: Settings) -> FastAPI:
     """The routes behind the check of who asks; the Agent Server adds its own."""
     app = FastAPI(title="contend", version=version("contend"), openapi_url=None, docs_url=None, redoc_url=None)
+    app.add_middleware(WaitedRollbacks)
     app.add_middleware(RequestGuard, settings=settings, cors=server_cors())
     for router in (routes.researches, *results.ROUTERS, playbooks.router):
         app.include_router(router)

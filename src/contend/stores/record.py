@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 _SET_STATUS = """
 UPDATE execution SET status = ?, message = ?, winner_team_id = coalesce(?, winner_team_id),
     best_score = coalesce(?, best_score), finished_at = ?
-WHERE execution_id = ?
+WHERE execution_id = ? AND list_contains(coalesce(?, [status]), status)
 """
 _GOES_ON: frozenset[RunStatus] = frozenset({"running", "interrupted"})
 _EXECUTION = "SELECT * FROM execution"
@@ -122,10 +122,14 @@ class RecordStore:
         *,
         winner_team_id: str | None = None,
         best_score: float | None = None,
+        only_from: Sequence[RunStatus] | None = None,
     ) -> None:
-        """Durable. A winner and a best score already written stay where None is given."""
+        """Durable. A winner and a best score already written stay where None is given.
+
+        `only_from`: where the status is another by now, all stays as it is.
+        """
         finished_at = None if status in _GOES_ON else utc_now()
-        values = [status, message, winner_team_id, best_score, finished_at, execution_id]
+        values = [status, message, winner_team_id, best_score, finished_at, execution_id, only_from]
 
         def work(connection: DuckDBPyConnection) -> None:
             connection.execute(_SET_STATUS, values)
