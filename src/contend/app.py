@@ -21,6 +21,7 @@ from contend.contest.state import ContestState, input_options
 from contend.contest.subgraphs import learned_from
 from contend.errors import InputError, StoreError, UnknownThread
 from contend.estimate import RunEstimate, estimate_run
+from contend.langgraph_compat import StoreFailed
 from contend.models.evaluation import Submission
 from contend.models.events import ANY_EVENT, AnyEvent
 from contend.models.options import ResolvedOptions, RunOptions, TeamConfig
@@ -346,11 +347,13 @@ class _ThreadRun:
             ):
                 if self.on_event is not None:
                     self.on_event(ANY_EVENT.validate_python(event))
-        except (asyncio.CancelledError, StoreError, OSError):
+        except (asyncio.CancelledError, StoreError, OSError) as error:
             # Whoever took the run over says how it stands; on a full disk nobody can.
             if thread_lease.taken_by is None:
                 with suppress(StoreError):
                     await run_guard.note_stop(self.services, self.thread_id)
+            if isinstance(error, StoreFailed):
+                raise error.store_error from error
             raise
         snapshot = await self.snapshot()
         if questions := open_questions(snapshot.interrupts):

@@ -113,6 +113,10 @@ class StoreFailed(StoreError, GraphBubbleUp):  # noqa: N818 - named by what beco
     takes.
     """
 
+    def __init__(self, store_error: StoreError) -> None:
+        super().__init__(str(store_error))
+        self.store_error = store_error
+
 
 @contextmanager
 def stopping_if_store_fails() -> Iterator[None]:
@@ -128,7 +132,7 @@ def stopping_if_store_fails() -> Iterator[None]:
     except (StoreFailed, PlaybookDamaged, PlaybookChanged):
         raise
     except StoreError as error:
-        raise StoreFailed(str(error)) from error
+        raise StoreFailed(error) from error
 
 
 def _stopping(node: Callable[..., Any]) -> Callable[..., Any]:

@@ -25,6 +25,10 @@ from contend.stores import writing
 
 _ZLIB_SUFFIX = "+zlib"
 _LEAST_ZLIB_BYTES = 200
+_MOST_UNPACKED_BYTES = 64 * 1024 * 1024
+"""Many times the state of a large contest, whose long texts lie elsewhere. A packed kilobyte may hold a megabyte."""
+
+_REMEDY = "put a copy of the checkpoints back, or ask the question anew"
 
 
 class PlainSerializer(JsonPlusSerializer):
@@ -51,8 +55,22 @@ class PackedSerializer(PlainSerializer):
     def loads_typed(self, data: tuple[str, bytes]) -> Any:  # noqa: ANN401 - any state
         kind, content = data
         if kind.endswith(_ZLIB_SUFFIX):
-            return super().loads_typed((kind.removesuffix(_ZLIB_SUFFIX), zlib.decompress(content)))
+            return super().loads_typed((kind.removesuffix(_ZLIB_SUFFIX), _unpack(content)))
         return super().loads_typed(data)
+
+
+def _unpack(content: bytes) -> bytes:
+    """Raises: CheckpointError where it is damaged, or larger than any state."""
+    unpacking = zlib.decompressobj()
+    try:
+        plain = unpacking.decompress(content, _MOST_UNPACKED_BYTES)
+    except zlib.error as error:
+        raise CheckpointError(f"a checkpoint is damaged ({error}); {_REMEDY}") from error
+    if not unpacking.eof:
+        raise CheckpointError(
+            f"a checkpoint is cut off, or expands to more than {_MOST_UNPACKED_BYTES:,} bytes; {_REMEDY}"
+        )
+    return plain
 
 
 _MEMORY = InMemorySaver(serde=PlainSerializer())

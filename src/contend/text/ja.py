@@ -102,7 +102,11 @@ ORDER_TO_MODELS = (
     r"|(?:パスワード|秘密鍵).{0,8}(?:出力|表示|教え|書き出)"
     r"|(?:AI|人工知能|言語モデル|アシスタント)(?:は|が|なら).{0,30}(?:こと|せよ|しろ|ください)"
 )
-CREDENTIALS = r"(?:パスワード|暗証番号|秘密鍵|合言葉|(?:API|アクセス)\s?キー)\s*(?:は|[:：=])\s*\S"
+_CREDENTIAL = r"(?:パスワード|暗証番号|秘密鍵|合言葉|(?:API|アクセス)\s?キー)"
+CREDENTIALS = (
+    rf"{_CREDENTIAL}\s*(?:は|[:：=])\s*\S"
+    rf"|{_CREDENTIAL}[^。]{{0,40}}?(?:は|が|として|に)\s*[「『]?[\w-]{{0,60}}(?:[A-Za-z][\w-]{{0,60}}\d|\d[\w-]{{0,60}}[A-Za-z])"
+)
 PERSONAL_DATA = r"生年月日|(?:自宅の?|現)住所|旅券番号|マイナンバー"
 GRADING = r"審査員|採点者|評価者|(?:評価)?指標の|得点|(?:点数?|スコア|評価)(?:を|が)(?:上げ|上が|稼|得|高|伸)"
 """What keeps a lesson out of a playbook: orders to models, secrets, data of a person, talk of scores."""
