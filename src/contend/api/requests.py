@@ -32,7 +32,8 @@ _OWN_CLIENT = "/noauth"
 """The root path of requests by the server's own client in process; no request from outside can have one."""
 
 _BODILESS = {"GET", "HEAD", "OPTIONS"}
-_HEALTH = "/ok"
+_OPEN = {"/", "/ok"}
+"""What leads to the page, and health."""
 _PAGE = "/app/"
 """Its files hold no data; a browser reads them before anybody can enter a token."""
 
@@ -86,7 +87,7 @@ class RequestGuard:
 
     def _stranger(self, scope: "Scope", headers: Headers, method: str) -> Refusal | None:
         # Browsers ask before they send the token; load balancers ask for health.
-        if method == "OPTIONS" or scope["path"] == _HEALTH or (method == "GET" and scope["path"].startswith(_PAGE)):
+        if method == "OPTIONS" or scope["path"] in _OPEN or (method == "GET" and scope["path"].startswith(_PAGE)):
             return None
         tokens = headers.get("authorization", "").removeprefix("Bearer "), headers.get("x-api-key", "")
         token = self._token.encode()
