@@ -78,6 +78,8 @@ def test_a_run_that_takes_the_place_of_another_ends_and_is_all_that_the_thread_h
     state = join(server, thread, second)
 
     assert state["report"]["theme"] == OTHER
+    if strategy == "rollback":
+        assert [message["content"] for message in state["messages"] if message["type"] == "human"] == [OTHER]
     assert runs_in_history(server, thread) == {second["run_id"]}
     assert server.client.threads.get(thread)["status"] == "idle"
 
