@@ -272,6 +272,8 @@ GROWING = "{% set n = namespace(x='x' * 999) %}{% for i in range(40) %}"
         (f"{GROWING}{{% set n.x = [n.x, n.x] %}}{{% endfor %}}{{% set y = n.x|string %}}", "50,000,000 characters"),
         (f"{GROWING}{{% set n.x = [n.x, n.x]|join %}}{{% endfor %}}", "50,000,000 characters"),
         (f"{GROWING}{{% set n.x = '{{0}}{{0}}'.format(n.x) %}}{{% endfor %}}", "50,000,000 characters"),
+        ("{{ ('{0}' * 60000).format('x' * 99999) }}", "50,000,000 characters"),
+        ("{{ ('%(a)s' * 30000) % {'a': 'x' * 99999} }}", "50,000,000 characters"),
         ("{{ ('x' * 99999).replace('x', 'y' * 99999) }}", "50,000,000 characters"),
         ("{{ ('x' * 99999)|replace('x', 'y' * 99999) }}", "50,000,000 characters"),
         ("{{ ('x\n' * 99999)|indent(99999) }}", "50,000,000 characters"),

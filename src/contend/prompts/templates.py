@@ -202,8 +202,10 @@ def _with_bounds(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 def _refuse_product(name: str, value: object, *others: object) -> None:
     """What a filter or method, by its name, would make of a value and its other arguments."""
     size = _whole_size(value)
-    if name == "format" and _WIDE_FIELD.search(str(value)):
-        raise SecurityError("a field of `format` or `%` is wider than 999, or its width is no number")
+    if name == "format" and isinstance(value, str):
+        if _WIDE_FIELD.search(value):
+            raise SecurityError("a field of `format` or `%` is wider than 999, or its width is no number")
+        size += (value.count("%") + value.count("{")) * _whole_size(*others)
     if name in _MULTIPLYING:
         size *= max([1, *(abs(each) if isinstance(each, int) else _whole_size(each) for each in others)])
     if size > MAX_MADE:
