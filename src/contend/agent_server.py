@@ -5,8 +5,9 @@ It also plays the recorded demo: question, documents and options of `make demo`,
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
 from functools import cache
 from threading import Lock
 from typing import Any, NamedTuple, cast
@@ -81,6 +82,16 @@ class ServedGraph(ContendGraph):
         async with aclosing(parts) as stream:
             async for part in stream:
                 yield part
+            return
+        self._refuse_state(input)
+        options = self._options(context)
+        complete_input = self._complete_input(input, options, config)
+        with _at_work(run_of(config)):
+            async with self._lease_run(complete_input, config) as checked_input:
+                stream = cast("AsyncGenerator[Any]", super().astream(checked_input, config, context=options, **how))
+                async with aclosing(stream):
+                    async for part in with_question_last(stream):
+                        yield part
 
     async def _of_run(self, config: RunnableConfig | None) -> ContendGraph:
         """This graph; for a run that plays the demo the one on its recording, in process the one for code."""
@@ -168,8 +179,49 @@ class ServedGraph(ContendGraph):
         return bool(snapshot.tasks) and not snapshot.interrupts and _theme_of(request) == snapshot.values.get("theme")
 
     async def _check_input(self, request: object, config: RunnableConfig) -> object:
-        had_begun = isinstance(request, Mapping) and await self._had_begun(request, config)
-        return await super()._check_input(None if had_begun else request, config)
+        """The input; answers with their questions' ids: LangGraph takes one without an id for one question only."""
+        if not (request is None or isinstance(request, Command)):
+            return request
+        snapshot = await super().aget_state(config, subgraphs=True)
+        thread_id = str(config["configurable"]["thread_id"])
+        goes_on = not run_guard.is_finished(snapshot) if self._is_contest else bool(snapshot.tasks)
+        if self._is_contest and goes_on:
+            await run_guard.check_resumable(self.services, thread_id, snapshot)
+        elif goes_on and snapshot.values.get("execution_id"):
+            await run_guard.check_texts(self.services, thread_id, snapshot)
+        elif not snapshot.created_at:
+            raise UnknownThread(f"thread {thread_id!r} has no run to go on with")
+        if isinstance(request, Command) and request.resume is not None:
+            questions = open_questions(snapshot.interrupts)
+            answers = decision_or_answers(questions, request.resume)
+            request = replace(request, resume=answers_by_question(questions, *answers))
+        if goes_on:
+            resume = request.resume if isinstance(request, Command) else None
+            await run_guard.note_going_on(self.services, snapshot, resume if isinstance(resume, dict) else None)
+        return request
+
+    async def _note(self, thread_id: str, thread_lease: Lease) -> None:
+        """The record says how the thread stands; whoever took it over says so otherwise. Nothing stays in memory."""
+        if thread_lease.taken_by is not None:
+            return
+        with suppress(StoreError):  # where it can't be read, nobody works on the run any more
+            snapshot = await super().aget_state({"configurable": {"thread_id": thread_id}})
+            self.services.close_run(snapshot.values.get("execution_id", ""))
+            if run_guard.is_finished(snapshot) if self._is_contest else not snapshot.next:
+                await keep_latest_run(self.checkpointer, thread_id)
+            if questions := open_questions(snapshot.interrupts):
+                await run_guard.note_waiting(self.services, questions)
+            elif not self._is_contest:
+                await run_guard.note_stop(
+                    self.services, thread_id, going_on="a run of its graph on the thread, without input"
+                )
+            elif not run_guard.is_finished(snapshot):
+                await run_guard.note_stop(self.services, thread_id)
+
+
+def _is_servers(name: str) -> bool:
+    """Whether a key of a run's context is the server's, or that of a graph elsewhere which runs this one."""
+    return name in _IDS_OF_SERVER or name.startswith(("__", "checkpoint_", "langgraph_", "x-"))
 
 
 def _theme_of(request: Mapping[str, Any]) -> str | None:
@@ -248,6 +300,42 @@ async def server_services(*, demo: bool = False) -> Services:
     return await asyncio.to_thread(_services, demo=demo)
 
 
+_RUNS_AT_WORK: set[str] = set()
+"""The Agent Server's runs that this process works on, by id."""
+_ROLLBACKS: dict[str, asyncio.Event] = {}
+"""Set when a run's checkpoints are deleted."""
+_MOST_ROLLBACK_SECONDS = 60.0
+
+
+@contextmanager
+def _at_work(run_id: str) -> Iterator[None]:
+    _RUNS_AT_WORK.add(run_id)
+    try:
+        yield
+    finally:
+        _RUNS_AT_WORK.discard(run_id)
+
+
+@asynccontextmanager
+async def waited_rollback(run_id: str) -> AsyncIterator[None]:
+    """Wait, at the end of the block, until a run is rolled back that was at work at its beginning.
+
+    The Agent Server waits half a second for the run to end; a run that saves how it stands may need longer, and the
+    thread would stand at its checkpoint.
+    """
+    if run_id not in _RUNS_AT_WORK:
+        yield
+        return
+    event = _ROLLBACKS.setdefault(run_id, asyncio.Event())
+    try:
+        yield
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_MOST_ROLLBACK_SECONDS):
+                await event.wait()
+    finally:
+        _ROLLBACKS.pop(run_id, None)
+
+
 def note_rollbacks(saver: BaseCheckpointSaver[Any]) -> None:
     """Let the record know of runs whose checkpoints the server's saver deletes: they cannot go on."""
     tasks: set[asyncio.Task[None]] = set()
@@ -259,7 +347,9 @@ def note_rollbacks(saver: BaseCheckpointSaver[Any]) -> None:
             values = latest.checkpoint["channel_values"] if latest else {}
             await run_guard.note_rollback(services, thread_id, values.get("execution_id", ""))
 
-    def begin(threads: Iterable[str]) -> None:
+    def begin(runs: Iterable[str], threads: Iterable[str]) -> None:
+        for run_id in _ROLLBACKS.keys() & runs:
+            _ROLLBACKS[run_id].set()
         # Not awaited: the server deletes a run twice at once, and answers 404 where the first takes its time.
         task = asyncio.create_task(note(threads))
         tasks.add(task)

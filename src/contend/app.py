@@ -21,6 +21,7 @@ from contend.contest.state import ContestState, input_options
 from contend.contest.subgraphs import learned_from
 from contend.errors import InputError, StoreError, UnknownThread
 from contend.estimate import RunEstimate, estimate_run
+from contend.langgraph_compat import StoreFailed
 from contend.models.evaluation import Submission
 from contend.models.events import ANY_EVENT, AnyEvent
 from contend.models.options import ResolvedOptions, RunOptions, TeamConfig
@@ -154,14 +155,14 @@ async def resume(
         ThreadBusy: somebody works on it.
         RunChanged: config or prompts changed since it began, and `force` is not given.
         NotReady: the workspace cannot be written, or the endpoint does not answer.
-        StoreError: the checkpoints can't be read, or are gone.
+        StoreError: the checkpoints can't be read, or are gone; or it began in another workspace.
     """
     thread = checked_thread(thread_id)
     async with open_services(settings, services=services) as live:
         if not has_checkpoints(live.settings):
             raise UnknownThread(f"thread {thread!r} has no run to go on with: see `contend runs`")
         async with _open_thread(live, thread, on_event) as going:
-            before = await going.snapshot()
+            before = await going.snapshot(subgraphs=True)
             if run_guard.is_finished(before):
                 chosen_answers([], decision, answers)
                 return await _outcome(live, thread, before, went_on=False)
@@ -193,19 +194,20 @@ async def check_goes_on(thread_id: str, *, services: Services) -> RunOutcome:
         UnknownThread: no run is known under this thread.
         RunChanged: config or prompts changed since it began.
         CheckpointError: its checkpoints are gone.
+        StoreError: it began in another workspace.
     """
     thread = checked_thread(thread_id)
-    snapshot = await _snapshot(services, thread)
+    snapshot = await _snapshot(services, thread, subgraphs=True)
     if not run_guard.is_finished(snapshot):
         await run_guard.check_resumable(services, thread, snapshot)
     return await _where_it_stands(services, thread, snapshot)
 
 
-async def _snapshot(live: Services, thread: str) -> StateSnapshot:
+async def _snapshot(live: Services, thread: str, *, subgraphs: bool = False) -> StateSnapshot:
     if not has_checkpoints(live.settings):
         raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
     async with _open_thread(live, thread) as run_of_thread:
-        return await run_of_thread.snapshot()
+        return await run_of_thread.snapshot(subgraphs=subgraphs)
 
 
 async def _where_it_stands(live: Services, thread: str, snapshot: StateSnapshot) -> RunOutcome:
@@ -333,9 +335,9 @@ class _ThreadRun:
     def config(self) -> RunnableConfig:
         return {"configurable": {"thread_id": self.thread_id}}
 
-    async def snapshot(self) -> StateSnapshot:
-        """Where the thread stands; empty if nothing was asked there."""
-        return await self.graph.aget_state(self.config)
+    async def snapshot(self, *, subgraphs: bool = False) -> StateSnapshot:
+        """Where the thread stands, and with `subgraphs` the graphs within; empty if nothing was asked there."""
+        return await self.graph.aget_state(self.config, subgraphs=subgraphs)
 
     async def drive(self, run_input: Mapping[str, Any] | Command[Any] | None, thread_lease: Lease) -> RunOutcome:
         """Run to the end, or on from the last checkpoint where nothing new is asked."""
@@ -345,11 +347,13 @@ class _ThreadRun:
             ):
                 if self.on_event is not None:
                     self.on_event(ANY_EVENT.validate_python(event))
-        except (asyncio.CancelledError, StoreError, OSError):
+        except (asyncio.CancelledError, StoreError, OSError) as error:
             # Whoever took the run over says how it stands; on a full disk nobody can.
             if thread_lease.taken_by is None:
                 with suppress(StoreError):
                     await run_guard.note_stop(self.services, self.thread_id)
+            if isinstance(error, StoreFailed):
+                raise error.store_error from error
             raise
         snapshot = await self.snapshot()
         if questions := open_questions(snapshot.interrupts):

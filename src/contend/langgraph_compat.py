@@ -6,7 +6,7 @@ Tried with langgraph 1.2; `tests/unit/test_langgraph_compat.py` says which of it
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial, wraps
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
@@ -19,7 +19,7 @@ from langgraph.errors import GraphBubbleUp, NodeError
 from langgraph.graph.state import CompiledStateGraph, StateGraph
 from langgraph.pregel._messages import StreamMessagesHandler
 
-from contend.errors import CheckpointError, StoreUnwritable, error_from_repr
+from contend.errors import PlaybookChanged, PlaybookDamaged, StoreError, error_from_repr
 
 E = TypeVar("E", bound=BaseException)
 _HANDLER = "__error_handler__"
@@ -36,7 +36,7 @@ def add_node(
     task: type[Any] | None = None,
     runs_graph: bool = False,
 ) -> None:
-    """Add a node, and what is called where it fails.
+    """Add a node, and what is called where it fails. Where a store fails in it, the run stops.
 
     `goes_to`: where its Commands and its handler's go that no edge leads to, and when; `task`: the state of a node that
     is sent one of its own; `runs_graph`: it is a graph, or calls one, which Studio is to draw.
@@ -46,9 +46,7 @@ def add_node(
     say that it runs no graph. Its types know no error handlers.
     """
     on_error = partial(handler) if handler else None
-    runnable = node if runs_graph else partial(node)
-    # A part is not drawn at all that holds a node without a link, as a handler is one.
-    destinations = {**(goes_to or {}), **({f"{_HANDLER}{name}": "fails"} if handler else {})} or None
+    runnable = node if runs_graph else partial(_stopping(node))
     graph.add_node(name, runnable, input_schema=task, error_handler=on_error, destinations=destinations)
 
 
@@ -167,22 +165,42 @@ class AnyKeyDict(dict[str, Any]):
         return True
 
 
-class CheckpointLost(CheckpointError, GraphBubbleUp):  # noqa: N818 - named by what becomes of the run
-    """What a run did could not be kept on disk: it stops as a whole, and goes on with a resume.
+class StoreFailed(StoreError, GraphBubbleUp):  # noqa: N818 - named by what becomes of the run
+    """A store failed in the middle of a run: the run stops as a whole, and goes on with a resume.
 
-    Error handlers of nodes are not called for what LangGraph raises as its own signal. LangGraph would have to let an
-    error handler name the errors that it takes.
+    Error handlers of nodes are not called for what LangGraph raises as its own signal, and it keeps no error of the
+    node, so that a resume runs the node again. LangGraph would have to let an error handler name the errors that it
+    takes.
     """
+
+    def __init__(self, store_error: StoreError) -> None:
+        super().__init__(str(store_error))
+        self.store_error = store_error
 
 
 @contextmanager
-def stopping_if_checkpoint_lost() -> Iterator[None]:
-    """A graph within a node that can't save what it did stops the run: no team forfeits for it, no lesson is lost.
+def stopping_if_store_fails() -> Iterator[None]:
+    """No team forfeits, no score and no lesson is lost for a store that failed: the run stops.
+
+    A playbook that is damaged or was changed meanwhile stops learning only.
 
     Raises:
-        CheckpointLost: in place of a CheckpointError or StoreUnwritable.
+        StoreFailed: in place of any other StoreError.
     """
     try:
         yield
-    except (CheckpointError, StoreUnwritable) as error:
-        raise CheckpointLost(str(error)) from error
+    except (StoreFailed, PlaybookDamaged, PlaybookChanged):
+        raise
+    except StoreError as error:
+        raise StoreFailed(error) from error
+
+
+def _stopping(node: Callable[..., Any]) -> Callable[..., Any]:
+    """The node, which stops the run where a store fails in it. LangGraph reads its parameters through `wraps`."""
+
+    @wraps(node)
+    async def run(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - the node's own
+        with stopping_if_store_fails():
+            return await node(*arguments, **named)
+
+    return run

@@ -13,7 +13,7 @@ from langgraph.errors import NodeError
 from langgraph.types import Command
 from typing_extensions import TypedDict
 
-from contend.errors import ContendError, InputError, StoreError
+from contend.errors import ContendError, InputError
 from contend.langgraph_compat import known_cause
 from contend.learning.curator import read_sections
 from contend.llm.budget import require_price
@@ -110,12 +110,9 @@ def steps_alone(options: ResolvedOptions) -> int:
 
 
 def problem_alone(state: Mapping[str, Any], error: NodeError) -> str:
-    """What a graph that is opened on its own tells of a failure; one within another raises it.
-
-    What a store refused is no answer: the run stands where it is, and goes on.
-    """
+    """What a graph that is opened on its own tells of a failure; one within another raises it."""
     why = known_cause(error, ContendError)
-    if not is_alone(state) or isinstance(why, StoreError):
+    if not is_alone(state):
         raise why
     return str(why)
 

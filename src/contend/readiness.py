@@ -42,8 +42,10 @@ async def check_ready(services: Services, options: ResolvedOptions, teams: Seque
 
     Raises:
         NotReady: the workspace cannot be written, or the endpoint cannot be used or lacks a model.
+        StoreError: the record cannot be read whole.
     """
     await asyncio.to_thread(check_folder, services.folder, "workspace")
+    await services.record.check()
     _check_recording(services, options)
     return [] if services.models.recording else await check_models(services, models_of_run(options, teams))
 

@@ -7,14 +7,15 @@ from langgraph.graph import START
 from langgraph.types import StateSnapshot
 
 from contend.approval import Question, question_event, waiting_line
-from contend.errors import CheckpointError, InputError, RunChanged, UnknownThread
+from contend.errors import CheckpointError, InputError, RunChanged, StoreError, UnknownThread
 from contend.models.events import RunResumed, RunStopped
 from contend.models.options import ResolvedOptions
 from contend.models.task import RunStatus
 from contend.preflight import config_fingerprint
+from contend.run_context import options_file
 from contend.services import Services
 from contend.stores.checkpoints import checkpoints_place
-from contend.stores.leases import resume_command
+from contend.stores.documents import DocumentStore, ids_in
 
 TERMINAL = frozenset({"completed", "partial", "failed"})
 _ROLLED_BACK = "rolled back by whoever had started it: nothing is left to go on with; ask the question anew"
@@ -33,9 +34,12 @@ def is_unopened(snapshot: StateSnapshot) -> bool:
 async def check_resumable(services: Services, thread_id: str, snapshot: StateSnapshot, *, force: bool = False) -> None:
     """Whether a thread's run may go on from where it stands. One that was not opened yet begins with what stands now.
 
+    `snapshot`: with the states of the graphs within.
+
     Raises:
         UnknownThread: no run is known under the thread.
         InputError: the thread was copied from another while that one's run was open.
+        StoreError: the record does not know the run, or texts that its state names are not in this workspace.
         CheckpointError: the record calls a run unfinished whose checkpoints are gone.
         RunChanged: config or prompts differ from those it began with, and `force` is not given.
     """
@@ -46,6 +50,7 @@ async def check_resumable(services: Services, thread_id: str, snapshot: StateSna
         raise UnknownThread(f"thread {thread_id!r} has no run to go on with: see `contend runs`")
     check_contest(thread_id, snapshot)
     await _check_original(services, thread_id, snapshot.values["execution_id"])
+    await check_texts(services, thread_id, snapshot)
     if not force:
         _check_fingerprint(services, thread_id, snapshot.values)
 
@@ -66,11 +71,40 @@ def check_contest(thread_id: str, snapshot: StateSnapshot) -> None:
 async def _check_original(services: Services, thread_id: str, execution_id: str) -> None:
     """A run is on record once, and a copy of its thread would write into it."""
     row = await services.record.execution(execution_id)
-    if row is not None and row.thread_id != thread_id:
+    if row is None:
+        raise _begun_elsewhere(services, thread_id, "the record contend.duckdb does not know it")
+    if row.thread_id != thread_id:
         raise InputError(
             f"thread {thread_id!r} is a copy of thread {row.thread_id!r} in the middle of its run: go on with "
             f"{row.thread_id!r}, or ask a new question here"
         )
+
+
+async def check_texts(services: Services, thread_id: str, snapshot: StateSnapshot) -> None:
+    """Whether a run's options and the texts that its state names by id are at hand: a team without them would fail.
+
+    Raises:
+        StoreError: some are not.
+    """
+    execution_id = snapshot.values["execution_id"]
+    texts = await services.documents.missing(_texts_of(snapshot))
+    texts = await DocumentStore(services.run_folder / execution_id).missing(texts)
+    if texts or not options_file(services.run_folder, execution_id).is_file():
+        what = f"{len(texts)} of its texts are" if texts else "its options are"
+        raise _begun_elsewhere(services, thread_id, f"{what} not in documents/")
+
+
+def _texts_of(snapshot: StateSnapshot) -> set[str]:
+    """Ids in a state, and in those of the graphs that its steps run."""
+    within = [task.state for task in snapshot.tasks if isinstance(task.state, StateSnapshot)]
+    return ids_in(snapshot.values).union(*map(_texts_of, within))
+
+
+def _begun_elsewhere(services: Services, thread_id: str, what: str) -> StoreError:
+    return StoreError(
+        f"thread {thread_id!r}: {what} in the workspace {services.folder}: go on with the run where it began, "
+        "or bring contend.duckdb and documents/ of that workspace here; nothing was changed"
+    )
 
 
 async def _refuse_lost_run(services: Services, thread_id: str) -> None:
@@ -124,7 +158,8 @@ async def note_rollback(services: Services, thread_id: str, remaining: str) -> N
 
 async def _note_end(services: Services, execution_id: str, status: RunStatus, message: str) -> None:
     services.record.save_event(RunStopped(execution_id=execution_id, message=message))
-    await services.record.set_execution_status(execution_id, status, message)
+    # A run that is rolled back ends at the same time, and may be on record as failed by now.
+    await services.record.set_execution_status(execution_id, status, message, only_from=["running", "interrupted"])
     services.close_run(execution_id)
 
 

@@ -255,9 +255,15 @@ class Services:
         return await self.submissions.get(document)
 
     async def aclose(self) -> None:
-        """Close stores and connections; queued rows are written first."""
-        await self.record.close()
-        await self.models.aclose()
+        """Close stores and connections; queued rows are written first.
+
+        Raises:
+            StoreError: some could not be written.
+        """
+        try:
+            await self.record.close()
+        finally:
+            await self.models.aclose()
 
 
 @asynccontextmanager

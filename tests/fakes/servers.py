@@ -148,6 +148,11 @@ def fresh_clone(folder: Path) -> Path:
     for name in filter(None, names):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(REPOSITORY / name, folder / name)
+    return fresh_repository(folder)
+
+
+def fresh_repository(folder: Path) -> Path:
+    """A folder whose files are committed in a repository of its own."""
     _git(folder, "init", "--quiet")
     _git(folder, "add", "--all")
     _git(folder, "-c", "user.name=t", "-c", "user.email=t@t", "commit", "--quiet", "--message", "all")

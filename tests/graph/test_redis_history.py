@@ -1,5 +1,6 @@
 """Checkpoints in Redis that are listed, copied, pruned and rolled back as LangGraph wants it of a saver."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,27 @@ async def test_a_run_that_is_rolled_back_saves_nothing_more_and_leaves_no_key(
 
         assert await saver.aget_tuple(saved) is None
     assert [redis.say("KEYS", each) for each in ("*:t:*", "contend:writes_of_run:*")] == [NONE] * 2
+
+
+async def test_a_save_on_its_way_while_its_run_is_rolled_back_is_deleted_too(
+    settings: Settings, redis: RedisServer
+) -> None:
+    of_run: Any = {"metadata": {"run_id": "late"}, "configurable": {"thread_id": "late", "checkpoint_ns": ""}}
+    metadata: Any = {"source": "input", "step": -1, "parents": {}, "run_id": "late"}
+    async with open_redis_saver(settings) as saver:
+        assert redis.say("CLIENT", "PAUSE", "60000", "WRITE") == "+OK"
+        save = asyncio.create_task(saver.aput(of_run, empty_checkpoint(), metadata, {}))
+        while "blocked_clients:0" in redis.say("INFO", "clients"):
+            await asyncio.sleep(0)
+            assert not save.done()
+        deletion = asyncio.create_task(saver.adelete_for_runs(["late"]))
+        await asyncio.wait({deletion}, timeout=0.3)
+        assert redis.say("CLIENT", "UNPAUSE") == "+OK"
+        await save
+        await deletion
+
+        assert await saver.aget_tuple({"configurable": {"thread_id": "late", "checkpoint_ns": ""}}) is None
+    assert redis.say("KEYS", "*:late:*") == NONE
 
 
 async def test_what_a_rolled_back_run_leaves_is_forgotten_when_its_time_is_over(

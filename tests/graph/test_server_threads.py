@@ -3,10 +3,13 @@
 import asyncio
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from langgraph_sdk.errors import NotFoundError
 from langgraph_sdk.schema import MultitaskStrategy
 
@@ -75,6 +78,8 @@ def test_a_run_that_takes_the_place_of_another_ends_and_is_all_that_the_thread_h
     state = join(server, thread, second)
 
     assert state["report"]["theme"] == OTHER
+    if strategy == "rollback":
+        assert [message["content"] for message in state["messages"] if message["type"] == "human"] == [OTHER]
     assert runs_in_history(server, thread) == {second["run_id"]}
     assert server.client.threads.get(thread)["status"] == "idle"
 
@@ -116,6 +121,27 @@ def test_a_run_that_is_rolled_back_leaves_the_thread_at_its_last_report(
     final = server.run("contend", {"theme": THEME}, thread_id=thread, context=OPTIONS)
     assert final["report"]["theme"] == THEME
     assert server.client.threads.get(thread)["status"] == "idle"
+
+
+def test_a_rollback_that_is_waited_for_is_done_when_it_is_answered_however_long_the_run_takes_to_end(
+    server: Server, endpoint: Vendors
+) -> None:
+    thread = server.thread()
+    server.run("contend", {"theme": OTHER}, thread_id=thread, context=OPTIONS)
+    before = server.client.threads.get_state(thread)
+    run = hung_run(server, endpoint, thread)
+    record = FileLock(server.workspace / "contend.duckdb.lock", thread_local=False)
+    rollback = partial(server.client.runs.cancel, thread, run, action="rollback", wait=True)
+
+    with ThreadPoolExecutor(1) as others:
+        with record:  # the run's end waits for it
+            answer = others.submit(rollback)
+            with pytest.raises(TimeoutError):
+                answer.result(timeout=2)
+        answer.result()
+
+    state = server.client.threads.get_state(thread)
+    assert (state["checkpoint"], state["values"]) == (before["checkpoint"], before["values"])
 
 
 def test_after_the_rollback_of_an_answered_run_the_question_is_open_and_another_answer_counts(

@@ -1,5 +1,8 @@
 """What checkpoints are made of on disk, and the checkpointers that settings name."""
 
+import tracemalloc
+import zlib
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import cast, get_args
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
+from contend.errors import CheckpointError
 from contend.settings import CheckpointerType, load_settings
 from contend.stores.checkpoints import (
     CHECKPOINTERS,
@@ -49,6 +53,26 @@ def test_a_long_text_takes_a_fraction_of_its_length() -> None:
     _, data = PackedSerializer().dumps_typed(PROSE)
 
     assert len(data) < len(PROSE) / 4
+
+
+def test_a_packed_value_that_expands_beyond_any_state_is_refused() -> None:
+    packing, megabyte = zlib.compressobj(), bytes(1024 * 1024)
+    bomb = b"".join([*(packing.compress(megabyte) for _ in range(200)), packing.flush()])
+    tracemalloc.start()
+
+    with pytest.raises(CheckpointError, match="expands to more than 67,108,864 bytes"):
+        PackedSerializer().loads_typed(("msgpack+zlib", bomb))
+
+    assert tracemalloc.get_traced_memory()[1] < 150_000_000
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-9], lambda data: b"x" + data])
+def test_a_packed_value_that_is_damaged_is_named(damage: Callable[[bytes], bytes]) -> None:
+    kind, data = PackedSerializer().dumps_typed(PROSE)
+
+    with pytest.raises(CheckpointError, match=r"a checkpoint is (damaged|cut off).*ask the question anew"):
+        PackedSerializer().loads_typed((kind, damage(data)))
 
 
 def test_what_was_kept_unpacked_can_be_read() -> None:

@@ -10,6 +10,7 @@ import pytest
 from contend.report import head_markdown
 from contend.settings.files import load_config
 from fakes.reports import finished_report, run_head
+from fakes.servers import changes, fresh_repository
 from fakes.terminal import Terminal, run_before
 from fakes.vendors import Vendors
 
@@ -56,6 +57,33 @@ def test_init_writes_a_workspace_that_loads(terminal: Terminal, tmp_path: Path) 
     assert all(str(path).startswith(str(folder)) for path in config.files.values())
     assert (folder / "prompts" / "writer" / "write.ja.md.j2").is_file()
     assert (folder / ".env.example").is_file()
+    assert ".env" in (folder / ".gitignore").read_text("utf-8").splitlines()
+
+
+def test_git_shows_of_a_workspace_what_its_owner_wrote(
+    terminal: Terminal, tmp_path: Path, documents: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mine"
+    terminal("init", folder)
+    before = changes(fresh_repository(folder))
+    (folder / ".env").write_text("OPENAI_API_KEY=secret\n", "utf-8")
+    monkeypatch.chdir(folder)
+
+    Terminal(folder, lambda: ("", ""))("run", "How does resume work after a kill?", "--docs", documents, "--no-learn")
+
+    assert (folder / "contend.duckdb").is_file()
+    assert changes(folder) == before == ""
+
+
+def test_init_leaves_a_gitignore_that_is_there(terminal: Terminal, tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("node_modules\n", "utf-8")
+
+    for options in ([], ["--force"]):
+        result = terminal("init", tmp_path, *options)
+        assert result.code == 0
+        assert ".gitignore" not in result.out
+
+    assert (tmp_path / ".gitignore").read_text("utf-8") == "node_modules\n"
 
 
 def test_init_overwrites_nothing_unless_forced(terminal: Terminal, tmp_path: Path) -> None:

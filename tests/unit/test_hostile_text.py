@@ -1,16 +1,18 @@
 """Text that is made to keep a process busy: marks without end, and what regular expressions are slow at."""
 
 import re
+import time
 import unicodedata
 from functools import cache
 
 import pytest
 from langchain_core.messages import HumanMessage
 
+from contend.checks.figures import stated_figures
 from contend.errors import InputError
 from contend.preflight import question_of
 from contend.text import clean, normalize
-from fakes.patterns import MOST_GROWTH, Use, cost, ended_in_time, uses_in
+from fakes.patterns import MOST_GROWTH, TIMES, Use, cost, ended_in_time, uses_in
 
 MARKS = "\u0301\u0316"  # above and below in turn: to be sorted
 
@@ -71,6 +73,15 @@ def test_a_pattern_that_is_slow_on_some_text_is_known_by_its_growth(bad: str) ->
 @pytest.mark.parametrize("good", [r"(?<!\s)\s+x", r"<a[^<]*</a>", r"(?<![ab])[ab]++c", r"\w:", r"a.{0,40}b"])
 def test_a_pattern_that_is_quick_on_all_text_is_no_suspect(good: str) -> None:
     assert growth(Use("good", re.compile(good, re.DOTALL), at_one_place=False)) <= MOST_GROWTH
+
+
+def test_the_work_on_figures_grows_no_faster_than_the_text() -> None:
+    def seconds(text: str) -> float:
+        began = time.process_time()
+        stated_figures.__wrapped__(text)
+        return time.process_time() - began
+
+    assert min(seconds("1 " * 6_000 * TIMES) for _ in range(3)) < MOST_GROWTH * max(0.001, seconds("1 " * 6_000))
 
 
 def growth(use: Use) -> float:

@@ -11,12 +11,12 @@ from typing_extensions import TypedDict
 
 from contend.errors import CheckpointError
 from contend.langgraph_compat import (
-    CheckpointLost,
+    StoreFailed,
     add_node,
     add_routes,
     as_subclass,
-    stopping_if_checkpoint_lost,
-    without_handlers,
+    fails_to,
+    stopping_if_store_fails,
 )
 
 
@@ -32,7 +32,7 @@ class Named(CompiledStateGraph[Any, Any, Any, Any]):
 
 def graph_that_raises(raised: BaseException) -> StateGraph[State, None, State, State]:
     async def fail(_: State) -> State:
-        with stopping_if_checkpoint_lost():
+        with stopping_if_store_fails():
             raise raised
 
     async def handle(_: State, error: NodeError) -> Command[Any]:
@@ -44,9 +44,9 @@ def graph_that_raises(raised: BaseException) -> StateGraph[State, None, State, S
     return graph
 
 
-async def test_an_error_handler_is_not_called_where_checkpoints_are_lost() -> None:
+async def test_an_error_handler_is_not_called_where_a_store_failed() -> None:
     assert await graph_that_raises(ValueError("odd")).compile().ainvoke({}) == {"seen": "odd"}
-    with pytest.raises(CheckpointLost, match="disk full"):
+    with pytest.raises(StoreFailed, match="disk full"):
         await graph_that_raises(CheckpointError("disk full")).compile().ainvoke({})
 
 

@@ -96,12 +96,12 @@ _SECRETS = [
     "For the archive the password is harbour-gull-77.",
     "Log in with token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.sig when asked.",
     "Use AKIAIOSFODNN7EXAMPLE for the price table.",
+    "The password of the archive's reading room is hunter2-gull.",
+    "When the archive asks for the access token that visitors share, it is 'gull77harbour'.",
+    "Give hunter2-gull as the archive's password when a page is refused.",
+    "The passphrases for the two rooms were, as the page says: gull77.",
     "倉庫の資料ではパスワードは kamome77 を使う。",
-    "The password for the staging archive is hunter2-Harbour.",
-    "The archive's password, which the minutes name, is hunter2-harbour-gull.",
-    "Password of the second data room: hunter2gull",
-    "Where a login is asked, hunter2-gull is the password.",
-    "パスワード（倉庫の資料）は「hunter2-kamome」。",
+    "倉庫の資料を開くパスワードとして、全員が kamome77 を使う。",
     "Sign requests with 4f9a1c7be02d5568aa31b7c90ef4d2188c6e77d1.",
 ]
 
@@ -109,6 +109,19 @@ _SECRETS = [
 @pytest.mark.parametrize("text", _SECRETS)
 def test_a_secret_stays_out(text: str) -> None:
     assert rejection_reason(text, Sources()) == "holds what looks like a secret"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Where a password policy is asked for, say which length is 12 or more.",
+        "For access tokens, say how long each is valid and who issues it in 2026.",
+        "A private key is a topic of its own: name the standard and its year.",
+        "パスワードの方針を聞かれたら、長さと期限を分けて書く。",
+    ],
+)
+def test_a_lesson_on_passwords_that_holds_none_may_enter(text: str) -> None:
+    assert rejection_reason(text, Sources()) is None
 
 
 @pytest.mark.parametrize(

@@ -239,6 +239,10 @@ def test_block_tags_leave_no_lines_behind(tmp_path: Path) -> None:
     assert render(tmp_path, "a\n  {% if true %}\nb\n  {% endif %}\nc") == "a\nb\nc"
 
 
+GROWING = "{% set n = namespace(x='x' * 999) %}{% for i in range(40) %}"
+"""What follows is repeated, and twice as large each time."""
+
+
 @pytest.mark.parametrize(
     ("template", "fault"),
     [
@@ -258,6 +262,25 @@ def test_block_tags_leave_no_lines_behind(tmp_path: Path) -> None:
         ("{{ 'x'.center(999999999) }}", "a number over 200,000"),
         ("{{ 'x'|center(999999999) }}", "a number over 200,000"),
         ("{{ items|batch(999999999, 'x')|list }}", "a number over 200,000"),
+        ("{{ '%1000000000d'|format(1) }}", "wider than 999"),
+        ("{{ '%*d'|format(100000, 1) }}", "wider than 999"),
+        ("{{ '%1000000000d' % 1 }}", "wider than 999"),
+        ("{{ '{:1000000000}'.format(1) }}", "wider than 999"),
+        ("{{ '{:{}}'.format(1, 100000) }}", "wider than 999"),
+        (f"{GROWING}{{% set n.x = n.x ~ n.x %}}{{% endfor %}}", "50,000,000 characters"),
+        (f"{GROWING}{{% set n.x = n.x + n.x %}}{{% endfor %}}", "50,000,000 characters"),
+        (f"{GROWING}{{% set n.x = [n.x, n.x] %}}{{% endfor %}}{{% set y = n.x|string %}}", "50,000,000 characters"),
+        (f"{GROWING}{{% set n.x = [n.x, n.x]|join %}}{{% endfor %}}", "50,000,000 characters"),
+        (f"{GROWING}{{% set n.x = '{{0}}{{0}}'.format(n.x) %}}{{% endfor %}}", "50,000,000 characters"),
+        ("{{ ('{0}' * 60000).format('x' * 99999) }}", "50,000,000 characters"),
+        ("{{ ('%(a)s' * 30000) % {'a': 'x' * 99999} }}", "50,000,000 characters"),
+        ("{{ ('x' * 99999).replace('x', 'y' * 99999) }}", "50,000,000 characters"),
+        ("{{ ('x' * 99999)|replace('x', 'y' * 99999) }}", "50,000,000 characters"),
+        ("{{ ('x\n' * 99999)|indent(99999) }}", "50,000,000 characters"),
+        ("{{ ('\t' * 99999).expandtabs(99999) }}", "50,000,000 characters"),
+        ("{{ (['x' * 99999] * 99999)|map('upper')|join }}", "50,000,000 characters"),
+        ("{% set y %}{% for i in range(9999) %}" + "x" * 9999 + "{% endfor %}{% endset %}", "50,000,000 characters"),
+        ("{% set y %}{% for i in range(9999) %}{{ 'x' * 9999 }}{% endfor %}{% endset %}", "50,000,000 characters"),
         ("{% for i in range(50000) %}xxxxx{% endfor %}", "renders to more than 200,000"),
         ("{{ 1 / 0 }}", "division by zero"),
         ("{{ score|format_score }}", "line 1"),

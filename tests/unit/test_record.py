@@ -73,6 +73,17 @@ async def test_a_later_status_keeps_the_winner(store: RecordStore) -> None:
     assert (row.winner_team_id, row.best_score) == ("a", 0.5)
 
 
+async def test_a_status_that_another_has_overtaken_changes_nothing(store: RecordStore) -> None:
+    await store.start_execution(execution())
+    await store.set_execution_status(RUN, "interrupted", "stopped", only_from=["running"])
+    await store.set_execution_status(RUN, "failed", "rolled back")
+    await store.set_execution_status(RUN, "interrupted", "stopped again", only_from=["running", "interrupted"])
+
+    row = await store.execution(RUN)
+    assert row is not None
+    assert (row.status, row.message) == ("failed", "rolled back")
+
+
 async def test_an_interrupted_execution_is_not_finished(store: RecordStore) -> None:
     await store.start_execution(execution())
     await store.set_execution_status(RUN, "interrupted", "stopped")

@@ -182,11 +182,11 @@ class Broken(RecordFile):
     whole = False
     meanwhile: Callable[[], object]
 
-    def connection(self) -> duckdb.DuckDBPyConnection:
+    def connection(self, *, only_reads: bool = False) -> duckdb.DuckDBPyConnection:
         if not self.whole:
             self.meanwhile()
             raise ZeroDivisionError
-        return super().connection()
+        return super().connection(only_reads=only_reads)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")

@@ -1,19 +1,23 @@
 """The HTTP API and the live page, which the Agent Server mounts on its own port and lists in its OpenAPI."""
 
 import asyncio
-from collections.abc import MutableMapping
+import os
+import sys
+from collections.abc import AsyncIterator, MutableMapping
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Response
+from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from contend.api import playbooks, results, routes
-from contend.api.requests import RequestGuard, add_problems, server_cors
-from contend.settings import Settings
+from contend.api.requests import RequestGuard, WaitedRollbacks, add_problems, server_cors
+from contend.settings import SERVING, Settings
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -26,14 +30,49 @@ _ONLY_ITS_OWN = (
 
 def research_app(settings: Settings) -> FastAPI:
     """The routes behind the check of who asks; the Agent Server adds its own."""
-    app = FastAPI(title="contend", version=version("contend"), openapi_url=None, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="contend",
+        version=version("contend"),
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=_tell_when_serving,
+    )
+    app.add_middleware(WaitedRollbacks)
     app.add_middleware(RequestGuard, settings=settings, cors=server_cors())
     for router in (routes.researches, *results.ROUTERS, playbooks.router):
         app.include_router(router)
     app.mount("/app", LivePage())
-    app.router.routes.append(Route("/mcp", Tools()))
+    app.router.routes.append(Route("/", RedirectResponse("/app/"), methods=["GET"]))
+    app.router.routes += [Route("/mcp", Tools()), Route("/mcp/", Tools())]
     add_problems(app)
     return app
+
+
+_LOOK_SECONDS = 0.05
+
+
+@asynccontextmanager
+async def _tell_when_serving(_app: FastAPI) -> AsyncIterator[None]:
+    address, _, line = os.environ.get(SERVING, "").partition(" ")
+    telling = asyncio.create_task(_tell(address, line)) if line else None
+    yield
+    if telling is not None:
+        telling.cancel()
+
+
+async def _tell(address: str, line: str) -> None:
+    """Print the line when the server takes connections: what is printed earlier stands above all of its own words."""
+    host, _, port = address.rpartition(":")
+    while True:
+        try:
+            _, writer = await asyncio.open_connection(host.strip("[]"), int(port))
+        except OSError:
+            await asyncio.sleep(_LOOK_SECONDS)
+        else:
+            writer.close()
+            break
+    await asyncio.to_thread(print, line, file=sys.stderr, flush=True)
 
 
 class LivePage(StaticFiles):
@@ -52,15 +91,16 @@ class LivePage(StaticFiles):
 
 
 class Tools:
-    """The route `/mcp`. Each request has a server of its own, which takes milliseconds once its room is loaded.
+    """The route `/mcp`, also with a slash behind it.
 
-    That waits for the first request: a fifth of the Agent Server's start would go into it.
+    Each request has a server of its own, which takes milliseconds once its room is loaded. That waits for the first
+    request: a fifth of the Agent Server's start would go into it.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         server, app = await asyncio.to_thread(_mcp_app)
         async with server.session_manager.run():
-            await app(scope, receive, send)
+            await app({**scope, "path": scope["path"].rstrip("/")}, receive, send)
 
 
 def _mcp_app() -> "tuple[MCPServer, ASGIApp]":

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Coroutine, Mapping
 from hmac import compare_digest
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from urllib.parse import parse_qs
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -20,6 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.websockets import WebSocketClose
 
 from contend import errors
+from contend.agent_server import waited_rollback
 from contend.api.models import Problem
 from contend.settings import Settings, is_loopback, secret_text
 
@@ -30,7 +32,8 @@ _OWN_CLIENT = "/noauth"
 """The root path of requests by the server's own client in process; no request from outside can have one."""
 
 _BODILESS = {"GET", "HEAD", "OPTIONS"}
-_HEALTH = "/ok"
+_OPEN = {"/", "/ok"}
+"""What leads to the page, and health."""
 _PAGE = "/app/"
 """Its files hold no data; a browser reads them before anybody can enter a token."""
 
@@ -84,7 +87,7 @@ class RequestGuard:
 
     def _stranger(self, scope: "Scope", headers: Headers, method: str) -> Refusal | None:
         # Browsers ask before they send the token; load balancers ask for health.
-        if method == "OPTIONS" or scope["path"] == _HEALTH or (method == "GET" and scope["path"].startswith(_PAGE)):
+        if method == "OPTIONS" or scope["path"] in _OPEN or (method == "GET" and scope["path"].startswith(_PAGE)):
             return None
         tokens = headers.get("authorization", "").removeprefix("Bearer "), headers.get("x-api-key", "")
         token = self._token.encode()
@@ -103,6 +106,37 @@ class RequestGuard:
         if not (origin is None or origin in self._origins or re.fullmatch(self._origin_pattern, origin)):
             return Refusal(403, f"Origin {origin[:80]!r} may not call this server: see http.cors in langgraph.json")
         return None
+
+
+_CANCEL = re.compile(r"/threads/[^/]+/runs/([^/]+)/cancel/?")
+
+
+class WaitedRollbacks:
+    """ASGI middleware by which a rollback that a client waits for is answered when the run is rolled back."""
+
+    def __init__(self, app: "ASGIApp") -> None:
+        self._app = app
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        run_id = _waited_rollback(scope)
+        if run_id is None:
+            await self._app(scope, receive, send)
+            return
+
+        async def send_all_but_the_end(message: "Message") -> None:
+            await send({**message, "more_body": True} if message["type"] == "http.response.body" else message)
+
+        async with waited_rollback(run_id):
+            await self._app(scope, receive, send_all_but_the_end)
+        await send({"type": "http.response.body"})
+
+
+def _waited_rollback(scope: "Scope") -> str | None:
+    """The run that a request asks to roll back, and to be waited for."""
+    path = _CANCEL.fullmatch(scope["path"]) if scope["type"] == "http" else None
+    query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+    waits = query.get("wait", [""])[0].lower() in {"1", "true", "yes"}
+    return path[1] if path and waits and query.get("action") == ["rollback"] else None
 
 
 def _name_of(host: str) -> str:

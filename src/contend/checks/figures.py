@@ -133,6 +133,8 @@ _ABOUT = re.compile(rf"{en.ABOUT}|{ja.ABOUT}", re.IGNORECASE)
 _SPELT = re.compile(rf"\b({'|'.join(en.SPELT)})\b(?:[\s-](?P<unit>[a-z]+))?", re.IGNORECASE)
 # More digits than any figure in prose; it keeps rounding within the precision of decimals.
 _LONGEST = 18
+_LONGEST_WORD = 40
+"""Characters before a figure in which a word such as "approximately" stands."""
 _NEAR = Decimal("0.05")
 # Tables say "thousand" or "million" once, above their columns. One digit alone is met by chance.
 _TABLE_SCALES = tuple(Decimal(10) ** power for power in (-6, -3, 3, 6))
@@ -243,7 +245,7 @@ def _figure(match: re.Match[str], plain: str) -> Figure:
         step=Decimal(1).scaleb(int(number.as_tuple().exponent)) * by * scale,
         measure=measure,
         factor=factor,
-        about=bool(_ABOUT.search(plain[: match.start()])),
+        about=bool(_ABOUT.search(plain[max(0, match.start() - _LONGEST_WORD) : match.start()])),
         negative=bool(match["sign"]),
     )
 

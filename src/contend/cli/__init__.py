@@ -4,6 +4,8 @@ Messages are English as they stand in the code, Japanese by `ja.toml`.
 """
 
 import os
+import re
+import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -106,6 +108,8 @@ def command(
             COMMAND.workspace = values.pop("workspace", None) or COMMAND.workspace
             COMMAND.as_json = values.pop("as_json", False)
             if is_run:
+                if "theme" in values:
+                    values["theme"] = _question(values["theme"])
                 speak(values.get("theme", ""), values["language"])
                 values["options"] = _run_options({each.name: values.pop(each.name) for each in _RUN_OPTIONS})
             return getattr(import_module(f"contend.cli.{module}"), function)(**values)
@@ -177,7 +181,7 @@ _LESSONS = "Start without the playbook's lessons."
 
 def _declare_run(
     *,
-    documents: Annotated[list[Path] | None, Option("--docs", metavar="PATH", help=_DOCS)] = None,
+    documents: Annotated[list[str] | None, Option("--docs", metavar="PATH", help=_DOCS)] = None,
     instructions: Annotated[Path | None, Option(metavar="FILE", help="A text file with further instructions.")] = None,
     teams: Annotated[_Names, _name("--team", help=_TEAMS)] = None,
     sources: Annotated[_Names, _name("--source", help=_SOURCES)] = None,
@@ -214,12 +218,49 @@ def _run_options(flags: dict[str, Any]) -> "RunOptions":
     instructions, rounds = flags["instructions"], flags.pop("rounds")
     values = {
         **flags,
-        "documents": [str(path.expanduser().absolute()) for path in flags["documents"] or []] or None,
+        "documents": [*map(_document, flags["documents"] or [])] or None,
         "instructions": None if instructions is None else _instructions(instructions),
         **{name: _names(flags[name]) for name in ("teams", "sources", "approve")},
         **({} if rounds is None else _rounds(rounds)),
     }
     return validate(RunOptions, {name: value for name, value in values.items() if value is not None}, "run")
+
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_PATTERN = re.compile(r"[*?\[]")
+
+
+def _document(name: str) -> str:
+    """The absolute path of a file or folder that is named.
+
+    Raises:
+        InputError: it is an address, or a pattern that no shell has expanded.
+    """
+    path = Path(name).expanduser().absolute()
+    if _ADDRESS.match(name):
+        raise input_error("--docs {name}: an address: save the page as a file and name that; to search the web, set "
+                          "TAVILY_API_KEY", name=name)  # fmt: skip
+    if _PATTERN.search(name) and not path.exists():
+        raise input_error("--docs {name}: a pattern: name the folder, or each file by a --docs of its own", name=name)
+    return str(path)
+
+
+def _question(theme: str) -> str:
+    """The question itself, of a file by `@FILE`, of standard input by `-`.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    if theme == "-":
+        try:
+            return sys.stdin.buffer.read().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise input_error("{file}: not UTF-8 text: save it as UTF-8", file="-") from error
+    if not theme.startswith("@"):
+        return theme
+    from contend.cli.ui import file_text
+
+    return file_text(Path(theme[1:]), "@")
 
 
 def _instructions(path: Path) -> str:

@@ -56,7 +56,10 @@ def doctor() -> None:
 
 @command(app, "run:run_theme", json=JSON_LINES)
 def run(
-    theme: Annotated[str, Argument(metavar="THEME", help="The question, 1 to 8,000 characters.")],
+    theme: Annotated[
+        str,
+        Argument(metavar="THEME", help="The question in quotes, @FILE with it, or - for standard input."),
+    ],
     *,
     options: "RunOptions",
     thread: Annotated[str | None, Option(metavar="ID", help="The run's thread. Default: a new one.")] = None,

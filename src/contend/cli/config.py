@@ -23,6 +23,18 @@ _FROM_THEME = "auto"
 _TEMPLATES = "config/prompt_builder.toml"
 _SHIPPED_FOLDERS = ("config", "prompts")
 _EXAMPLE = ".env.example"
+_GITIGNORE = ".gitignore"
+_NOT_FOR_GIT = """# Keys.
+.env
+# What contend makes by itself; playbooks are yours to keep.
+/.langgraph_api/
+/checkpoints.sqlite*
+/contend.duckdb*
+/contend-results/
+/documents/
+/leases/
+/results/
+"""
 
 
 class Value(NamedTuple):
@@ -165,7 +177,7 @@ def _without_password(value: Any) -> Any:  # noqa: ANN401 - any setting
 
 
 def write_workspace(folder: Path, *, force: bool) -> None:
-    """Copy config, prompts and `.env.example`; all of them, or none.
+    """Copy config, prompts and `.env.example`, all of them or none; a `.gitignore` that is there stays.
 
     Raises:
         InputError: files are there, and `force` is not given; names the first.
@@ -185,8 +197,11 @@ def write_workspace(folder: Path, *, force: bool) -> None:
         )
     for path, text in files.items():
         write_file(path, text)
+    if not (ignored := target / _GITIGNORE).exists():
+        files[ignored] = _NOT_FOR_GIT
+        write_file(ignored, _NOT_FOR_GIT)
     count = ui.count_text(len(files), "file")
-    names = f"config/, prompts/, {_EXAMPLE}"
+    names = f"config/, prompts/, {', '.join(path.name for path in files if path.name in {_EXAMPLE, _GITIGNORE})}"
     ui.say("Wrote {count} into {folder}: {names}", count=count, folder=ui.plain(str(target)), names=names)
     there = f"--workspace {shlex.quote(str(target))}"
     ui.advise(f"contend doctor {there}", f"contend run THEME --docs FOLDER {there}")

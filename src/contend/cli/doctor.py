@@ -216,6 +216,7 @@ async def _graph(services: Services, team: TeamConfig) -> Finding:
 
 
 async def _record(services: Services) -> Finding:
+    await services.record.check()
     count = len(await services.record.executions(limit=1000))
     return Finding("ok", ui.count_text(count, "run") if count else tr("no runs yet"))
 

@@ -3,6 +3,7 @@
 import atexit
 import logging
 import os
+import re
 import signal
 import sys
 import traceback
@@ -100,13 +101,31 @@ def run_command(arguments: Sequence[str]) -> int:
         context = getattr(error, "ctx", None)
         see = tr("See `{command} --help`.", command=context.command_path if context else "contend")
         reason = error.format_message().replace("Value error, ", "").rstrip(".")
-        return _refuse(f"{reason}. {see}")
+        names = [parameter.name or "" for parameter in context.command.params] if context else []
+        return _refuse(f"{_with_remedy(reason, names)}. {see}")
     except OSError as error:
         from contend.cli.ui import system_fault
 
         return _refuse(system_fault(error))
     except Exception as error:  # noqa: BLE001 - the top: a defect ends in one line too
         return _refuse(defect(error))
+
+
+_EXTRA = re.compile(r"Got unexpected extra argument\(s\) \(([^\s)]+)")
+_TEXTS = {
+    "theme": "put the question in quotes",
+    "query": "put the question in quotes",
+    "content": "put the lesson in quotes",
+}
+
+
+def _with_remedy(reason: str, parameters: Sequence[str]) -> str:
+    """With what to do about words too many: a text without quotes, or files that a shell made of a pattern."""
+    extra = _EXTRA.match(reason)
+    if extra and "documents" in parameters and Path(extra[1]).exists():
+        return f"{reason}: {tr('name the folder, or each file by a --docs of its own')}"
+    remedies = [tr(_TEXTS[name]) for name in parameters if name in _TEXTS]
+    return f"{reason}: {remedies[0]}" if extra and remedies else reason
 
 
 def defect(error: Exception) -> str:

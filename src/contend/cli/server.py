@@ -20,7 +20,7 @@ from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt,
 
 from contend.cli import COMMAND, input_error, tr, ui
 from contend.errors import ContendError, InputError
-from contend.settings import Settings, is_loopback
+from contend.settings import SERVING, Settings, is_loopback
 from contend.settings.files import load_config, resource
 from contend.stores import write_file
 
@@ -56,15 +56,12 @@ def serve_graphs(host: str, port: int, *, expose: bool) -> NoReturn:
     _check_free(host, port)
     config = folder / ".langgraph_api" / "contend.json"
     write_file(config, _absolute(resource("langgraph.json")))
-    ui.note(
-        "Serving the workspace {folder} on {address}, the live page at {address}/app/; Ctrl-C stops it.",
-        folder=folder,
-        address=f"http://{host}:{port}",
-    )
-    sys.stderr.flush()
+    place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    line = tr("Serving the workspace {folder}: the live page is at {address}; Ctrl-C stops it.",
+              folder=folder, address=f"http://{place}/app/")  # fmt: skip
     arguments = ["dev", "--no-browser", "--no-reload", "--config", str(config), "--host", host, "--port", str(port)]
     folders = {"CONTEND_WORKSPACE": str(folder), "CONTEND_STARTED_IN": str(settings.locate("."))}
-    environment = {**_from_env_file(), **os.environ, **folders}
+    environment = {**_from_env_file(), **os.environ, **folders, SERVING: f"{place} {line}"}
     # The server keeps its queue below the folder it is started in: it belongs to the workspace.
     os.chdir(folder)
     os.execve(sys.executable, [sys.executable, "-m", "langgraph_cli", *arguments], environment)  # noqa: S606 - ours

@@ -30,7 +30,7 @@ from contend.contest.state import ContestInput, ContestOutput, ContestState, Con
 from contend.contest.subgraphs import SubgraphNodes
 from contend.errors import InputError
 from contend.estimate import estimate_run
-from contend.langgraph_compat import add_node, add_routes, cause, stopping_if_checkpoint_lost
+from contend.langgraph_compat import add_node, cause, stopping_if_store_fails
 from contend.learning.graph import build_learn_graph
 from contend.learning.selection import choose_holdout, select_bullets
 from contend.models.events import CriteriaSet, RunStarted
@@ -201,11 +201,11 @@ def build_contest_graph(services: Services) -> ContestGraph:
 
     # Closures over the compiled graphs: so Studio finds the parts and draws them.
     async def team(state: TeamInput) -> ContestUpdate:
-        with stopping_if_checkpoint_lost():
+        with stopping_if_store_fails():
             return await subgraphs.team(state, team_graph)
 
     async def learn(state: ContestState) -> ContestUpdate:
-        with stopping_if_checkpoint_lost():
+        with stopping_if_store_fails():
             return await subgraphs.learn(state, learn_graph)
 
     graph: ContestGraph = StateGraph(

@@ -31,19 +31,19 @@ _ORDER = re.compile(
     rf"|{ja.ORDER_TO_MODELS}",
     re.IGNORECASE,
 )
-_NAMED = (
-    r"\b(?i:(?:pass(?:word|phrase|code|wd)|pin code|(?:api|secret|access|private)[ _-]?key"
+_CREDENTIAL = (
+    r"\b(?i:(?:password|passphrase|passwd|pass ?code|pin code|(?:api|secret|access|private)[ _-]?key"
     r"|(?:access|bearer|auth)[ _-]?token)s?)\b"
 )
-_VALUE = r"[\"'“‘「]?(?<![A-Za-z])[A-Za-z](?=\S{4})\S{0,60}\d"
-"""Begins what may be a password: letters first, a figure among them."""
+_MIXED = r"(?=\S{0,60}[A-Za-z])(?=\S{0,60}\d)\S"
+"""The beginning of a word of letters and digits."""
 _SECRET = re.compile(
     r"\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|hf|tvly|AKIA|ASIA|AIza|npm|pypi)[-_]?[A-Za-z0-9_-]{12,}"
     r"|\beyJ[\w-]{8,}\.[\w-]{8,}|-----BEGIN|\b[0-9a-f]{32,}\b"
     r"|(?<![A-Za-z0-9+/_-])(?=[A-Za-z+/_-]*\d)(?=[^A-Z]{0,60}[A-Z])(?=[^a-z]{0,60}[a-z])[A-Za-z0-9+/_-]{20,}"
-    rf"|{_NAMED}\s*(?:[:=]\s*\S|(?:is|are|was)\s+\S*[\d_-])"
-    rf"|{_NAMED}[^.!?]{{1,80}}?(?:[:=]\s*|\s(?:is|are|was|reads)\s+){_VALUE}"
-    rf"|{_VALUE}\S{{0,60}}\s+(?:is|as)\s+(?:the|a|its|your|their)\s(?:\S+\s){{0,4}}?{_NAMED}"
+    rf"|{_CREDENTIAL}\s*(?:[:=]\s*\S|(?:is|are|was)\s+\S*[\d_-])"
+    rf"|{_CREDENTIAL}[^.!?。]{{0,80}}?(?:[:=]|\b(?:is|are|was|were|reads))\s*[\"'“‘(]?{_MIXED}"
+    rf"|(?<!\S){_MIXED}\S{{0,60}}\s+(?:is|was|as|for)\s+(?:the|its|a|an|their|our)\s+(?:[\w'’-]+\s+){{0,3}}{_CREDENTIAL}"
     rf"|{ja.CREDENTIALS}"
 )
 _PERSONAL = re.compile(

@@ -1,14 +1,17 @@
 """Jinja2 in a sandbox: plain values in, at most 200,000 characters out beside passages, loops that end."""
 
+import re
 import traceback
 from collections.abc import Callable, Mapping, Sized
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import lru_cache, wraps
 from typing import Any
 
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, nodes
+from jinja2.compiler import CodeGenerator, Frame
 from jinja2.exceptions import SecurityError
-from jinja2.runtime import Context
+from jinja2.runtime import Context, markup_join, str_join
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 
@@ -21,6 +24,8 @@ MAX_CHARACTERS = 200_000
 """What one render may hold beside the passages that a model reads: how much that is, its context says."""
 MAX_STEPS = 100_000
 """Passes through loops and macros in one render."""
+MAX_MADE = 50_000_000
+"""Characters that one render may make on its way, shown or not."""
 
 _MEDALS = {1: "🥇", 2: "🥈", 3: "🥉"}
 _FAULTS = (
@@ -33,7 +38,23 @@ _FAULTS = (
     TypeError,
     ValueError,
 )
-_steps: ContextVar[list[int]] = ContextVar("steps of the render")
+_MULTIPLYING = frozenset(
+    {"expandtabs", "indent", "join", "replace", "tojson", "translate", "urlize", "wordwrap", "xmlattr"}
+)
+"""Filters and methods that may write one argument as often as another is long."""
+_WIDE_FIELD = re.compile(r"%(?:\([^)%]*\))?[#0 +-]*(?:\*|\d{4}|\d*\.(?:\*|\d{4}))|\{[^{}:!]*[:!][^{}]*(?:\{|\d{4})")
+"""A field of `%` or `format` of four digits or more, or whose width is a value."""
+
+
+@dataclass
+class _Use:
+    """What a render has used up."""
+
+    steps: int = 0
+    made: int = 0
+
+
+_use: ContextVar[_Use | None] = ContextVar("use of the render", default=None)
 
 
 class PromptTemplate:
@@ -59,13 +80,13 @@ class PromptTemplate:
         Raises:
             PromptError: an undefined variable, a forbidden attribute, too long, or any other fault of the template.
         """
-        before = _steps.set([0])
+        before = _use.set(_Use())
         try:
             return self._join(values, MAX_CHARACTERS + passage_characters).strip()
         except _FAULTS as error:
             raise _error(self._label, self._line_of(error), str(error) or type(error).__name__) from error
         finally:
-            _steps.reset(before)
+            _use.reset(before)
 
     def _join(self, values: Mapping[str, object], most: int) -> str:
         parts: list[str] = []
@@ -83,24 +104,44 @@ class PromptTemplate:
         return lines[-1] if lines else None
 
 
-class _Sandbox(ImmutableSandboxedEnvironment):
-    """Counts the passes through loops and macros, and refuses powers and products that would fill the memory."""
+class _CodeGenerator(CodeGenerator):
+    """Lets the sandbox join texts."""
 
-    intercepted_binops = frozenset({"*", "**"})
+    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802 - jinja2's own
+        self.write("environment.concat_within((")
+        for operand in node.nodes:
+            self.visit(operand, frame)
+            self.write(", ")
+        self.write("))")
+
+
+class _Sandbox(ImmutableSandboxedEnvironment):
+    """Counts passes through loops and macros and the characters made, and refuses what would fill the memory."""
+
+    code_generator_class = _CodeGenerator
+    intercepted_binops = frozenset({"+", "%", "*", "**"})
 
     def _generate(
         self, source: nodes.Template, name: str | None, filename: str | None, defer_init: bool = False
     ) -> str:
         for node in [each for each in source.find_all(nodes.Stmt) if isinstance(each, nodes.For | nodes.Macro)]:
-            count = nodes.Call(nodes.EnvironmentAttribute("count_step"), [], [], None, None)
+            text = sum(len(data.data) for inner in node.body for data in inner.find_all(nodes.TemplateData))
+            arguments: list[nodes.Expr] = [nodes.Const(1), nodes.Const(text)]
+            count = nodes.Call(nodes.EnvironmentAttribute("count_step"), arguments, [], None, None)
             node.body.insert(0, nodes.ExprStmt(count).set_lineno(node.lineno))
         return super()._generate(source, name, filename, defer_init)
 
-    def count_step(self, count: int = 1) -> None:
-        steps = _steps.get()
-        steps[0] += count
-        if steps[0] > MAX_STEPS:
+    def count_step(self, count: int = 1, characters: int = 0) -> None:
+        use = _use.get() or _Use()
+        use.steps += count
+        if use.steps > MAX_STEPS:
             raise SecurityError(f"more than {MAX_STEPS:,} passes through loops")
+        _count_made(characters)
+
+    def concat_within(self, operands: tuple[object, ...]) -> str:
+        """As `~` joins them."""
+        _count_made(_whole_size(*operands))
+        return markup_join(operands) if self.autoescape else str_join(operands)
 
     def counted_range(self, *bounds: int) -> range:
         """A filter goes through a range without a loop: its numbers count as passes."""
@@ -110,38 +151,93 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
     def call(self, context: Context, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - jinja2's own
         _refuse_large(*arguments, *options.values())
-        return super().call(context, function, *arguments, **options)
+        method = getattr(function, "__wrapped__", function)  # the sandbox wraps `format`
+        owner = getattr(method, "__self__", None)
+        if not isinstance(owner, str):
+            return super().call(context, function, *arguments, **options)
+        _refuse_product(method.__name__, owner, *arguments, *options.values())
+        return _counted(super().call(context, function, *arguments, **options))
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ANN401 - jinja2's own
-        if operator == "**" or _size(left) * _size(right) > MAX_CHARACTERS:
+        if operator == "**" or (operator == "*" and _size(left) * _size(right) > MAX_CHARACTERS):
             raise SecurityError(f"a power, or a product or repetition of more than {MAX_CHARACTERS:,}")
+        if operator == "%" and isinstance(left, str):
+            _refuse_product("format", left, right)
+        _count_made(_whole_size(left, right) if isinstance(left, Sized) else 0)
         return super().call_binop(context, operator, left, right)
 
 
 @lru_cache(maxsize=2)
 def _sandbox(language: Language) -> _Sandbox:
-    sandbox = _Sandbox(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
+    sandbox = _Sandbox(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False, finalize=_counted
+    )
     # Of Jinja2's own functions, what loops need: `lipsum` makes text by the minute.
     sandbox.globals = {"range": sandbox.counted_range, "namespace": Namespace, "dict": dict}
 
     def format_score(score: float | None) -> str:
         return shown_score(score, language)
 
-    sandbox.filters = {name: _with_bounds(each) for name, each in sandbox.filters.items()}
+    sandbox.filters = {name: _with_bounds(name, each) for name, each in sandbox.filters.items()}
     sandbox.filters |= {"format_score": format_score, "summarize": _summarize, "medal": _medal}
     return sandbox
 
 
-def _with_bounds(function: Callable[..., Any]) -> Callable[..., Any]:
+def _with_bounds(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A filter of Jinja2's that refuses widths and counts which would fill the memory."""
-    before = 2 if hasattr(function, "jinja_pass_arg") else 1
+    before = 1 if hasattr(function, "jinja_pass_arg") else 0
 
     @wraps(function)
     def checked_filter(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - any filter's
-        _refuse_large(*arguments[before:], *options.values())
-        return function(*arguments, **options)
+        value, *others = arguments[before:]
+        if name == "join":
+            value = [*value]  # a filter before it may give them one by one
+        _refuse_large(*others, *options.values())
+        _refuse_product(name, value, *others, *options.values())
+        return _counted(function(*arguments[:before], value, *others, **options))
 
     return checked_filter
+
+
+def _refuse_product(name: str, value: object, *others: object) -> None:
+    """What a filter or method, by its name, would make of a value and its other arguments."""
+    size = _whole_size(value)
+    if name == "format" and isinstance(value, str):
+        if _WIDE_FIELD.search(value):
+            raise SecurityError("a field of `format` or `%` is wider than 999, or its width is no number")
+        size += (value.count("%") + value.count("{")) * _whole_size(*others)
+    if name in _MULTIPLYING:
+        size *= max([1, *(abs(each) if isinstance(each, int) else _whole_size(each) for each in others)])
+    if size > MAX_MADE:
+        raise SecurityError(f"`{name}` would make more than {MAX_MADE:,} characters")
+
+
+def _whole_size(*values: object) -> int:
+    """Characters of texts, however deep; at most a little more than `MAX_MADE`."""
+    size, rest = 0, [*values]
+    while rest and size <= MAX_MADE:
+        match rest.pop():
+            case str() | bytes() as text:
+                size += len(text)
+            case Mapping() as mapping:
+                rest += [*mapping.keys(), *mapping.values()]
+            case list() | tuple() | set() | frozenset() as items:
+                rest += items
+        size += 1
+    return size
+
+
+def _counted(value: Any) -> Any:  # noqa: ANN401 - any value
+    """A value that is made or shown, counted."""
+    _count_made(_whole_size(value))
+    return value
+
+
+def _count_made(characters: int) -> None:
+    use = _use.get() or _Use()
+    use.made += characters
+    if use.made > MAX_MADE:
+        raise SecurityError(f"more than {MAX_MADE:,} characters on the way to the text")
 
 
 def _refuse_large(*numbers: object) -> None:

@@ -31,6 +31,8 @@ from contend.models.options import DEPTHS, Depth, DepthDefaults, ResolvedOptions
 from contend.settings.files import Config, OrchestratorSettings, first_fault, validate
 from contend.text import question_language
 
+SERVING = "CONTEND_SERVING"
+"""The variable by which `contend serve` says what its process prints once it answers: the address and a line."""
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,}")
 """What a bearer token is made of (RFC 6750), too long to be tried out."""
 

@@ -25,6 +25,10 @@ from contend.stores import writing
 
 _ZLIB_SUFFIX = "+zlib"
 _LEAST_ZLIB_BYTES = 200
+_MOST_UNPACKED_BYTES = 64 * 1024 * 1024
+"""Many times the state of a large contest, whose long texts lie elsewhere. A packed kilobyte may hold a megabyte."""
+
+_REMEDY = "put a copy of the checkpoints back, or ask the question anew"
 
 
 class PlainSerializer(JsonPlusSerializer):
@@ -51,8 +55,22 @@ class PackedSerializer(PlainSerializer):
     def loads_typed(self, data: tuple[str, bytes]) -> Any:  # noqa: ANN401 - any state
         kind, content = data
         if kind.endswith(_ZLIB_SUFFIX):
-            return super().loads_typed((kind.removesuffix(_ZLIB_SUFFIX), zlib.decompress(content)))
+            return super().loads_typed((kind.removesuffix(_ZLIB_SUFFIX), _unpack(content)))
         return super().loads_typed(data)
+
+
+def _unpack(content: bytes) -> bytes:
+    """Raises: CheckpointError where it is damaged, or larger than any state."""
+    unpacking = zlib.decompressobj()
+    try:
+        plain = unpacking.decompress(content, _MOST_UNPACKED_BYTES)
+    except zlib.error as error:
+        raise CheckpointError(f"a checkpoint is damaged ({error}); {_REMEDY}") from error
+    if not unpacking.eof:
+        raise CheckpointError(
+            f"a checkpoint is cut off, or expands to more than {_MOST_UNPACKED_BYTES:,} bytes; {_REMEDY}"
+        )
+    return plain
 
 
 _MEMORY = InMemorySaver(serde=PlainSerializer())
@@ -87,24 +105,39 @@ class CheckpointPlace(NamedTuple):
 class ManagedSaver(base.BaseCheckpointSaver[Any], ABC):
     """What the Agent Server asks of a saver beside LangGraph's own: runs rolled back, history shortened."""
 
-    on_rollback: Callable[[Iterable[str]], None] | None = None
-    """Called with the threads of runs whose checkpoints were deleted: the server deletes a run before it stops it."""
+    on_rollback: Callable[[Iterable[str], Iterable[str]], None] | None = None
+    """Called with runs whose checkpoints were deleted, and with their threads: the server may delete a run before it
+    stops it."""
     root_namespace = ""
     """How checkpoints of the whole graph are named."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:  # noqa: ANN401 - the saver's own
         super().__init__(*arguments, **options)
         self._deleted_runs: set[str] = set()
+        self._saves: dict[asyncio.Future[None], str] = {}
+        """What is being saved, with the run of the Agent Server that saves it."""
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete what runs of the Agent Server saved, and whatever they may still save."""
         runs = [*map(str, run_ids)]
         self._deleted_runs.update(runs)
+        # A save on its way to a server would come after the deletion.
+        await asyncio.gather(*(save for save, run in self._saves.items() if run in runs))
         places = [place for run in runs for place in await self._places("run_id", run)]
         # A run that answers a question leaves its answer with a checkpoint of the run that asked.
         await self._remove(places, runs)
         if self.on_rollback is not None:
-            self.on_rollback({place.thread for place in places})
+            self.on_rollback(runs, {place.thread for place in places})
+
+    @contextmanager
+    def _saving(self, run: str) -> Iterator[None]:
+        save = asyncio.get_running_loop().create_future()
+        self._saves[save] = run
+        try:
+            yield
+        finally:
+            del self._saves[save]
+            save.set_result(None)
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keep the latest checkpoint of each namespace, or with any other strategy none."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -37,6 +37,18 @@ def text_id(document_id: str) -> str:
     """The id of a passage's text; any other id as it is."""
     match = _ID.fullmatch(document_id)
     return match[1] if match else document_id
+
+
+def ids_in(state: object) -> set[str]:
+    """The ids of texts that stand in a state, however deep."""
+    match state:
+        case str():
+            return {text_id(state)} if _ID.fullmatch(state) else set()
+        case Mapping():
+            return ids_in(list(state.values()))
+        case list() | tuple():
+            return set().union(*map(ids_in, state))
+    return set()
 
 
 class DocumentStore:
@@ -88,6 +100,11 @@ class DocumentStore:
         for each, text in texts.items():
             self._recent.put(each, text, size=len(text))
         return {document_id: texts[each] for document_id, each in ids.items()}
+
+    async def missing(self, document_ids: Iterable[str]) -> list[str]:
+        """Those of the ids whose texts are not in the folder."""
+        paths = {each: self._path(each) for each in document_ids}
+        return await asyncio.to_thread(lambda: [each for each, path in paths.items() if not path.is_file()])
 
     async def delete(self, document_ids: Iterable[str]) -> None:
         """Removes the texts; ids that are not there are passed over.

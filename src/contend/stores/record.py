@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from duckdb import DuckDBPyConnection
+from duckdb import Error as DuckDBError
 from pydantic_core import PydanticSerializationError
 
 from contend.errors import StoreError
@@ -30,7 +31,7 @@ _T = TypeVar("_T")
 _SET_STATUS = """
 UPDATE execution SET status = ?, message = ?, winner_team_id = coalesce(?, winner_team_id),
     best_score = coalesce(?, best_score), finished_at = ?
-WHERE execution_id = ?
+WHERE execution_id = ? AND list_contains(coalesce(?, [status]), status)
 """
 _GOES_ON: frozenset[RunStatus] = frozenset({"running", "interrupted"})
 _EXECUTION = "SELECT * FROM execution"
@@ -121,10 +122,14 @@ class RecordStore:
         *,
         winner_team_id: str | None = None,
         best_score: float | None = None,
+        only_from: Sequence[RunStatus] | None = None,
     ) -> None:
-        """Durable. A winner and a best score already written stay where None is given."""
+        """Durable. A winner and a best score already written stay where None is given.
+
+        `only_from`: where the status is another by now, all stays as it is.
+        """
         finished_at = None if status in _GOES_ON else utc_now()
-        values = [status, message, winner_team_id, best_score, finished_at, execution_id]
+        values = [status, message, winner_team_id, best_score, finished_at, execution_id, only_from]
 
         def work(connection: DuckDBPyConnection) -> None:
             connection.execute(_SET_STATUS, values)
@@ -179,6 +184,23 @@ class RecordStore:
         closing: Future[None] = Future()
         self._thread.submit(Job(what="closing the record", future=closing))
         await asyncio.wrap_future(closing)
+
+    async def check(self) -> None:
+        """Read every table: what is cut or damaged is met before a run spends anything.
+
+        Raises:
+            StoreError: the file cannot be read, or not all of it.
+        """
+
+        def read_all(connection: DuckDBPyConnection) -> None:
+            try:
+                tables.read_all(connection)
+            except DuckDBError as error:
+                remedy = "put a copy back, or move it away: its runs are then listed no more"
+                reason = str(error).partition("\n")[0]
+                raise StoreError(f"record {self._path} is cut or damaged; {remedy} ({reason})") from error
+
+        await self._wait_for("all of its tables", read_all, reads=True)
 
     async def execution(self, execution_id: str) -> ExecutionRow | None:
         rows = await self._rows(_EXECUTION + " WHERE execution_id = ?", execution_id)

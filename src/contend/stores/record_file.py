@@ -36,6 +36,7 @@ SET enable_external_access = false;
 SET lock_configuration = true;
 """
 _ATTACH = "ATTACH '{}' AS record; USE record"
+_ATTACH_TO_READ = "ATTACH '{}' AS record (READ_ONLY); USE record"
 _DETACH = "USE memory; DETACH record"
 _LOCK_ERROR = re.compile(r"Could not set lock|being used by another process|is already attached")
 _FIRST_WAIT_SECONDS = 0.005
@@ -61,6 +62,7 @@ class RecordFile:
         self._engine: duckdb.DuckDBPyConnection | None = None
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._opened_at = 0.0
+        self._is_read_only = False
         self._inode: int | None = None
         """Of the file that has all tables."""
 
@@ -76,15 +78,19 @@ class RecordFile:
         except OSError as error:
             raise self.failure("cannot be read", error) from error
 
-    def connection(self) -> duckdb.DuckDBPyConnection:
+    def connection(self, *, only_reads: bool = False) -> duckdb.DuckDBPyConnection:
         """The open connection, opened and with all tables if need be.
+
+        `only_reads`: a process that only reads the file, too, is no hindrance.
 
         Raises:
             StoreLocked: another process held the file for `lock_seconds`.
             StoreError: the file cannot be opened or made.
         """
+        if self._is_read_only and not only_reads:
+            self.let_go()
         if self._connection is None:
-            self._connection = self._connect()
+            self._connection = self._connect(only_reads=only_reads)
             self._opened_at = time.monotonic()
         return self._connection
 
@@ -111,7 +117,7 @@ class RecordFile:
 
     def let_go(self) -> None:
         """Closes the file, so that other processes get in; what was not committed is gone."""
-        connection, self._connection = self._connection, None
+        connection, self._connection, self._is_read_only = self._connection, None, False
         if connection is not None:
             try:
                 connection.execute(_DETACH)
@@ -135,7 +141,7 @@ class RecordFile:
             logger.error("record %s %s", self._path, what, exc_info=error)
         return StoreError(f"record {self._path} {what}: {reason}")
 
-    def _connect(self) -> duckdb.DuckDBPyConnection:
+    def _connect(self, *, only_reads: bool) -> duckdb.DuckDBPyConnection:
         waiting = Retrying(
             retry=retry_if_exception(_is_held),
             stop=stop_before_delay(self._lock_seconds),
@@ -144,7 +150,7 @@ class RecordFile:
             reraise=True,
         )
         try:
-            return waiting(self._attach_in_turn)
+            return waiting(self._attach_in_turn, only_reads=only_reads)
         except (duckdb.Error, OSError) as error:
             if _is_held(error):
                 process = re.search(r"PID (\d+)", str(error))
@@ -157,10 +163,10 @@ class RecordFile:
                 raise self.failure("cannot be made; mend the folder's rights", error) from error
             raise self.failure("cannot be opened; free disk, mend its rights or move it away", error) from error
 
-    def _attach_in_turn(self) -> duckdb.DuckDBPyConnection:
+    def _attach_in_turn(self, *, only_reads: bool) -> duckdb.DuckDBPyConnection:
         self._turn.acquire()
         try:
-            return self._attach()
+            return self._attach_beside_readers() if only_reads else self._attach()
         except BaseException as error:
             # The engine first: as long as it has the file, it may write to it.
             if not _is_held(error):
@@ -181,6 +187,17 @@ class RecordFile:
             self._engine.execute(SCHEMA)
             self._inode = inode
         return self._engine
+
+    def _attach_beside_readers(self) -> duckdb.DuckDBPyConnection:
+        """To write where that can be, for the next job may; else to read: DuckDB lets a writer be alone only."""
+        try:
+            return self._attach()
+        except duckdb.Error as error:
+            if self._engine is None or not _is_held(error):
+                raise
+            self._engine.execute(_naming(self._path, _ATTACH_TO_READ))
+            self._is_read_only = True
+            return self._engine
 
     def _stop(self) -> None:
         engine, self._engine = self._engine, None
@@ -323,7 +340,7 @@ class RecordThread:
         work = [*writes, *(job for job in jobs if job.work and not job.writes)]
         try:
             if work and (any(job.creates for job in work) or self._file.exists()):
-                self._file.connection()
+                self._file.connection(only_reads=not writes)
                 self._commit(writes)
                 self._read(work[len(writes) :])
             else:
@@ -375,7 +392,7 @@ class RecordThread:
     def _read(self, jobs: list[Job]) -> None:
         for job in jobs:
             try:
-                job.settle(job.work(self._file.connection()) if job.work else None)
+                job.settle(job.work(self._file.connection(only_reads=True)) if job.work else None)
             except StoreError as error:
                 job.fail(error)
             except Exception as error:  # noqa: BLE001 - the same

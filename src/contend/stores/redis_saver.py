@@ -124,9 +124,10 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
         new_versions: base.ChannelVersions,
         stream_mode: str = "updates",
     ) -> RunnableConfig:
-        if run_of(config, metadata) in self._deleted_runs:
+        run = run_of(config, metadata)
+        if run in self._deleted_runs:
             return config
-        with self._thread_errors(config):
+        with self._saving(run), self._thread_errors(config):
             async with asyncio.timeout(OPERATION_SECONDS):
                 # In the library's default mode a cancelled save saves once more, past any deadline.
                 return await super().aput(config, checkpoint, metadata, new_versions, stream_mode)
@@ -137,7 +138,7 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
         run = run_of(config)
         if run in self._deleted_runs:
             return
-        with self._thread_errors(config):
+        with self._saving(run), self._thread_errors(config):
             async with asyncio.timeout(OPERATION_SECONDS):
                 await super().aput_writes(config, writes, task_id, task_path)
                 if run and writes:
