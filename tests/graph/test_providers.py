@@ -16,9 +16,10 @@ from langchain_core.exceptions import (
 from langchain_core.language_models import FakeListChatModel
 
 from contend.errors import InputError, ModelError
-from contend.llm.endpoint import Request, Turn
+from contend.llm.endpoint import CallLimits, Request, Turn
 from contend.llm.langchain_endpoint import PACKAGES, LangChainEndpoint
 from contend.llm.models import LanguageModels
+from contend.llm.refusals import RequestForm
 from contend.prompts import PromptLibrary
 from contend.settings import load_settings
 from contend.settings.files import ModelsConfig, ProviderConfig
@@ -253,6 +254,9 @@ async def test_a_failure_of_a_langchain_model_is_one_line_that_names_it_and_show
     assert KEY not in reason
 
 
+REQUEST = Request([Turn("user", "Why?")], max_output_tokens=9, json_schema={}, form=RequestForm(reply_format="none"))
+
+
 class VendorError(Exception):
     """A vendor's own error, as most packages raise it."""
 
@@ -286,10 +290,11 @@ class Failing(FakeListChatModel):
 async def test_whether_again_is_worth_it_is_known_of_langchains_errors_and_of_vendors_own(
     error: Exception, is_worth_again: bool
 ) -> None:
-    endpoint = LangChainEndpoint("mine", lambda _, **__: Failing(responses=[], error=error), remedy="try later")
+    chat, limits = Failing(responses=[], error=error), CallLimits(max_retries=0)
+    endpoint = LangChainEndpoint("mine", lambda _, **__: chat, remedy="try later", limits=limits)
 
     with pytest.raises(ModelError) as excinfo:
-        await endpoint.complete("m", Request([Turn("user", "Why?")], max_output_tokens=9, response_format={}))
+        await endpoint.complete("m", REQUEST)
 
     assert excinfo.value.transient is is_worth_again
 
@@ -300,7 +305,7 @@ async def test_no_error_of_a_langchain_model_repeats_a_key_that_its_package_read
     endpoint = LangChainEndpoint("mine", lambda _, **__: Failing(responses=[], error=error), remedy="try later")
 
     with pytest.raises(ModelError, match="Incorrect API key provided: …") as excinfo:
-        await endpoint.complete("m", Request([Turn("user", "Why?")], max_output_tokens=9, response_format={}))
+        await endpoint.complete("m", REQUEST)
 
     assert "1234567890" not in str(excinfo.value)
 
@@ -319,7 +324,7 @@ async def test_no_error_of_a_langchain_model_repeats_the_key_that_the_env_file_h
     endpoint, name = models.find("mine/m")
 
     with pytest.raises(ModelError, match="Incorrect API key provided: …"):
-        await endpoint.complete(name, Request([Turn("user", "Why?")], max_output_tokens=9, response_format={}))
+        await endpoint.complete(name, REQUEST)
 
 
 def refusing(*, api_key: str, **_: object) -> Failing:
@@ -334,4 +339,4 @@ async def test_no_error_of_a_langchain_model_repeats_a_key_without_a_mark_that_a
     endpoint = LangChainEndpoint("mine", lambda _, **__: Failing(responses=[], error=error), remedy="try later")
 
     with pytest.raises(ModelError, match=r"Incorrect API key provided: \*\*\*"):
-        await endpoint.complete("m", Request([Turn("user", "Why?")], max_output_tokens=9, response_format={}))
+        await endpoint.complete("m", REQUEST)

@@ -12,6 +12,7 @@ from rich.text import Text
 from contend.cli import COMMAND, is_japanese, tr, ui
 from contend.cli.server import has_serve_extra
 from contend.errors import ContendError, InputError, StoreError
+from contend.llm.address import EndpointAddress
 from contend.llm.endpoint import NoAnswer
 from contend.llm.listing import listed_models
 from contend.models.options import RunOptions, TeamConfig
@@ -251,7 +252,7 @@ async def _local_servers() -> list[Server]:
 async def _local(port: int, kind: str) -> Server | None:
     url = f"http://127.0.0.1:{port}/v1"
     try:
-        models = await listed_models(url, None, seconds=_LOCAL_SECONDS, direct=True)
+        models = await listed_models(EndpointAddress.parse(url, "address"), seconds=_LOCAL_SECONDS)
     except NoAnswer:
         return None
     return Server(url, kind, [model["id"] for model in models])

@@ -134,7 +134,7 @@ def _without_keys(text: str) -> str:
     from dotenv import dotenv_values
 
     with suppress(OSError, UnicodeDecodeError):
-        return without_secrets(text, dotenv_values(".env"))
+        return without_secrets(text, dotenv_values(".env", encoding="utf-8-sig"))
     return without_secrets(text)
 
 
