@@ -96,7 +96,7 @@ async def _checks_of(services: Services, servers: Sequence[Server]) -> list[Chec
         ("config", Finding("ok", f"{ui.count_text(len(teams), 'team')}: {', '.join(teams)}")),
         await _check("prompts", _prompts(services), prompt_remedy),
         await _check("model", _model(services, models, servers)),
-        *([("context", await _context(services, models)), ("judges", _judges(setup))] if models else []),
+        *([await _check("context", _context(services, models)), ("judges", _judges(setup))] if models else []),
         *await asyncio.gather(*sources),
         *await asyncio.gather(*graphs),
         await _check("record", _record(services)),

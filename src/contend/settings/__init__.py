@@ -178,7 +178,12 @@ def secret_text(secret: SecretStr | None) -> str:
 
 def _nearest_workspace(here: Path) -> Path:
     near = (each for each in (here, *here.parents) if (each / "config" / "orchestrator.toml").is_file())
-    return next(near, user_data_path("contend", appauthor=False))
+    if workspace := next(near, None):
+        return workspace
+    try:
+        return user_data_path("contend", appauthor=False)
+    except RuntimeError as error:
+        raise InputError("the user has no home folder: set HOME, or CONTEND_WORKSPACE to a folder") from error
 
 
 def _split_redis(url: str) -> tuple[str, str, int, str] | None:
