@@ -36,7 +36,7 @@ SURE_OUTPUT_TOKENS = 6_000
 _LEAST_OUTPUT_TOKENS = 1_000
 
 _NEXT_FORMAT = {"json_schema": "json_object", "json_object": "none"}
-_OTHER_LIMIT = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+_NEXT_LIMIT = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "none"}
 _FORMAT = re.compile(r"(?i)response_?format|json|schema|grammar|structured|requested parameters")
 _SYSTEM = re.compile(
     r"(?i)\b(system|developer)\W{0,3}(role|message|prompt|instruction)|\brole\W.{0,40}\b(system|developer)\b"
@@ -71,9 +71,9 @@ def _named(form: RequestForm, words: str, output: int) -> Iterator[Change]:
         yield {"temperature": False}
     if _OUTPUT_LIMIT.search(words):
         if _UNKNOWN.search(words):
-            yield _other_limit(form)
+            yield _next_limit(form)
         yield {"most_output": _lower_limit(words, output)}
-        yield _other_limit(form)
+        yield _next_limit(form)
     if _FORMAT.search(words):
         yield _next_format(form)
 
@@ -82,8 +82,8 @@ def _all_changes(form: RequestForm, output: int) -> Iterator[Change]:
     yield _next_format(form)
     yield {"logprobs": False, "temperature": False}
     yield {"system_role": False}
-    yield _other_limit(form)
-    yield {"stream": not form.stream}
+    yield _next_limit(form)
+    yield {"stream": True}
     if output > SURE_OUTPUT_TOKENS:
         yield {"most_output": SURE_OUTPUT_TOKENS}
 
@@ -92,8 +92,8 @@ def _next_format(form: RequestForm) -> Change:
     return {"reply_format": _NEXT_FORMAT.get(form.reply_format, "none")}
 
 
-def _other_limit(form: RequestForm) -> Change:
-    return {"limit_name": _OTHER_LIMIT.get(form.limit_name, "none")}
+def _next_limit(form: RequestForm) -> Change:
+    return {"limit_name": _NEXT_LIMIT.get(form.limit_name, "none")}
 
 
 def _lower_limit(words: str, output: int) -> int:
