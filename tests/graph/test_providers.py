@@ -187,6 +187,37 @@ def test_a_kind_of_provider_that_there_is_not_is_refused_with_those_that_there_a
     assert "[providers.x]: no kind of provider 'antropic'; choose from openai, anthropic" in result.err
 
 
+def test_a_provider_may_have_headers_further_json_and_replies_in_parts(
+    terminal: Terminal, workspace: Path, documents: Path, vendors: Vendors
+) -> None:
+    entry = f"""[providers.mine]
+base_url = "{vendors.base_url}"
+stream = true
+headers = {{ "X-Team" = "research" }}
+extra_body = {{ chat_template_kwargs = {{ enable_thinking = false }} }}
+"""
+    write_models(workspace, f'default = "mine/m"\n{entry}')
+
+    terminal("run", THEME, "--docs", documents, "--source", "local", "--depth", "quick")
+
+    assert vendors.calls
+    for call in vendors.calls:
+        assert {name.lower(): value for name, value in call.headers.items()}["x-team"] == "research"
+        assert call.body["stream"] is True
+        assert call.body["chat_template_kwargs"] == {"enable_thinking": False}
+
+
+def test_what_only_an_openai_compatible_endpoint_takes_is_refused_for_another_kind(
+    terminal: Terminal, workspace: Path, documents: Path
+) -> None:
+    write_models(workspace, 'default = "mine/m"\n[providers.mine]\nkind = "ollama"\nstream = true\n')
+
+    result = terminal("run", THEME, "--docs", documents, "--source", "local")
+
+    assert result.code == 2
+    assert "extra_body, headers and stream are of kind openai" in result.err
+
+
 async def test_a_langchain_model_takes_part_by_its_name_where_its_package_is_installed(
     workspace: Path, documents: Path, vendors: Vendors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -101,7 +101,8 @@ async def test_an_endpoint_that_lists_its_models_to_nobody_is_known_by_its_chat(
 
 
 @pytest.mark.parametrize(
-    ("chat", "why"), [(401, "refused the key"), (404, "ends in /v1"), (405, "ends in /v1"), (503, "may still load")]
+    ("chat", "why"),
+    [(401, "refused the key"), (404, "ends in /v1"), (405, "ends in /v1"), (502, "is away"), (503, "is not ready")],
 )
 async def test_an_endpoint_without_a_list_or_a_chat_says_why(chat: int, why: str) -> None:
     with endpoint(status=404, chat=chat) as url, pytest.raises(NoAnswer, match=why):

@@ -16,7 +16,8 @@ _CONNECT_SECONDS = 1.5
 _OK = 200
 _BAD_KEY = {401, 403}
 _NO_SUCH_PATH = {404, 405}
-_NOT_READY = {502, 503, 504}
+_LOADING = 503
+_AWAY = {502, 504}
 _SIZE_NAMES = frozenset(
     {"max_model_len", "context_length", "context_window", "max_context_length", "max_input_tokens"}
     | {"n_ctx", "n_ctx_train", "loaded_context_length"}
@@ -54,7 +55,7 @@ async def endpoint_models(address: EndpointAddress, *, seconds: float = ANSWER_S
 
     Raises:
         NoAnswer: unreachable, no such server, or it refused the key; says which.
-        SlowAnswer: connected, and not done in time.
+        SlowAnswer: connected, and not done in time, or it loads a model.
     """
     try:
         models = await listed_models(address, seconds=seconds)
@@ -71,8 +72,10 @@ async def _check_chat(address: EndpointAddress, seconds: float) -> None:
         raise NoAnswer(f"refused the key (status {status})")
     if status in _NO_SUCH_PATH:
         raise NoAnswer(f"knows no chat there (status {status}; the address usually ends in /v1)")
-    if status in _NOT_READY:
-        raise NoAnswer(f"is not ready (status {status}; it may still load a model)")
+    if status == _LOADING:
+        raise SlowAnswer(f"is not ready (status {status})")
+    if status in _AWAY:
+        raise NoAnswer(f"is away (status {status})")
 
 
 def missing_models(models: Iterable[str], known_models: Iterable[str]) -> list[str]:
