@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import httpx2
 
 OPENAI_HOST = "api.openai.com"
+_SHORTEST_SECRET = 8
 _CHAT_PATH = "/chat/completions"
 
 
@@ -53,8 +54,9 @@ class EndpointAddress(NamedTuple):
 
     @property
     def secrets(self) -> list[str]:
-        """What no error may repeat."""
-        return [secret for secret in (self.key, *(self.login or ())[1:], *self.headers.values()) if secret]
+        """What no error may repeat; a short header is no secret."""
+        headers = [value for value in self.headers.values() if len(value) >= _SHORTEST_SECRET]
+        return [secret for secret in (self.key, *(self.login or ())[1:], *headers) if secret]
 
     def path(self, name: str) -> str:
         """The address of something below it, such as `models`."""
