@@ -55,11 +55,11 @@ def terminal(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
 
 
 def write_models(workspace: Path, text: str) -> None:
-    """One team, and this as the workspace's config/models.toml; every model reads as much as a small one does."""
+    """One team, and this as the workspace's config/models.toml; every model reads as much as a large one does."""
     write_workspace(workspace, ("alpha",))
     team = workspace / "config" / "teams" / "alpha.toml"
     team.write_text(team.read_text("utf-8").partition("[models]")[0], "utf-8")
-    (workspace / "config" / "models.toml").write_text(f'{text}\n[context]\n"*" = 8192\n', "utf-8")
+    (workspace / "config" / "models.toml").write_text(f'{text}\n[context]\n"*" = 128000\n', "utf-8")
 
 
 def models_called(vendors: Vendors) -> set[str]:
@@ -157,7 +157,7 @@ def test_doctor_says_how_much_the_models_of_each_provider_read(terminal: Termina
     with endpoint(body=sizes) as url:
         write_models(workspace, f'default = "local/qwen3:8b"\n[providers.local]\nbase_url = "{url}"\n')
         models = workspace / "config" / "models.toml"
-        models.write_text(models.read_text("utf-8").replace('"*" = 8192', ""), "utf-8")
+        models.write_text(models.read_text("utf-8").replace('"*" = 128000', ""), "utf-8")
         result = terminal("doctor", "--json")
 
     context = next(check for check in json.loads(result.out)["checks"] if check["name"] == "context")

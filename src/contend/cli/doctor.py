@@ -18,7 +18,7 @@ from contend.llm.listing import listed_models
 from contend.models.options import RunOptions, TeamConfig
 from contend.preflight import check_sections, judges_warning
 from contend.prompts.library import LANGUAGES
-from contend.readiness import NotReady, check_folder, check_models, models_of_run
+from contend.readiness import NotReady, check_contexts, check_folder, check_models, models_of_run
 from contend.services import Services
 from contend.settings import RunSetup, Settings
 from contend.stores.checkpoints import CHECKPOINTERS, check_checkpointer, has_checkpoints, open_checkpointer
@@ -158,6 +158,8 @@ async def _model(services: Services, models: Sequence[str], servers: Sequence[Se
 async def _context(services: Services, models: Sequence[str]) -> Finding:
     """How much each model can read, and who says so."""
     contexts = await services.models.contexts(models)
+    if not services.models.recording:
+        check_contexts(contexts)
     lines = "; ".join(
         f"{name} {ui.count_text(tokens, 'token')} ({origin})" for name, (tokens, origin) in contexts.items()
     )
