@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, get_args
 
 from contend.app import dry_run, run
-from contend.llm.chat import schema_tokens, strict_format
+from contend.llm.chat import json_schema, schema_tokens
 from contend.models.options import Depth, Length, RunOptions
 from contend.models.replies import ReportReply
 from contend.models.research import Passage
@@ -166,7 +166,9 @@ async def one_pass(corpus: Corpus, folder: Path) -> int:
     head = services.library.show(values, language="en", mark=mark_of("x"))
     prompt = ReportPrompt(head=head, **length_values("standard"))
     asked = services.library.call(prompt, language="en", mark=mark_of("x"))
-    request = json.dumps({"messages": [{"content": ""}], "response_format": strict_format(ReportReply)}).encode()
+    request = json.dumps(
+        {"messages": [{"content": ""}], "response_format": {"json_schema": json_schema(ReportReply)}}
+    ).encode()
     read = estimate_tokens(asked.system) + estimate_tokens(asked.user) + schema_tokens(ReportReply)
     return read + _json_tokens(reply_to(request))
 

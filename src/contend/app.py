@@ -16,7 +16,7 @@ from pydantic import Field
 from contend import run_guard
 from contend.approval import Question, chosen_answers, open_questions, question_event, waiting_line
 from contend.contest.closing import whole_summary
-from contend.contest.graph import build_contest_graph
+from contend.contest.graph import EMPTY, build_contest_graph
 from contend.contest.state import ContestState, input_options
 from contend.contest.subgraphs import learned_from
 from contend.errors import InputError, StoreError, UnknownThread
@@ -146,6 +146,8 @@ async def resume(
 ) -> RunOutcome:
     """Go on with a thread's run after a crash, a stop or a question; with a finished run, nothing happens.
 
+    A run whose teams all failed begins again, with the options that it was opened with.
+
     `decision` answers the open question: "approve", or a `Decision`, or what a front end sends; where several wait, a
     bare approval or rejection answers all. `answers` gives decisions by question id or team; those left out wait on.
 
@@ -162,14 +164,16 @@ async def resume(
         if not has_checkpoints(live.settings):
             raise UnknownThread(f"thread {thread!r} has no run to go on with: see `contend runs`")
         async with _open_thread(live, thread, on_event) as going:
-            before = await going.snapshot(subgraphs=True)
-            if run_guard.is_finished(before):
+            before = await going.snapshot()
+            if run_guard.is_finished(before) and not run_guard.lost_every_team(before):
                 chosen_answers([], decision, answers)
                 return await _outcome(live, thread, before, went_on=False)
             await run_guard.check_resumable(live, thread, before, force=force)
             async with lease(live.settings, thread) as thread_lease:
                 before = await going.snapshot()
                 await _check_ready_again(live, before)
+                if run_guard.lost_every_team(before):
+                    before = await going.begin_again()
                 by_question = chosen_answers(open_questions(before.interrupts), decision, answers)
                 await run_guard.note_going_on(live, before, by_question)
                 outcome = await going.drive(Command(resume=by_question) if by_question else None, thread_lease)
@@ -338,6 +342,12 @@ class _ThreadRun:
     async def snapshot(self, *, subgraphs: bool = False) -> StateSnapshot:
         """Where the thread stands, and with `subgraphs` the graphs within; empty if nothing was asked there."""
         return await self.graph.aget_state(self.config, subgraphs=subgraphs)
+
+    async def begin_again(self) -> StateSnapshot:
+        """Back to where the run was opened, with what it was opened with."""
+        fresh = {key: value for key, value in EMPTY.items() if key != "run_options"}
+        await self.graph.aupdate_state(self.config, fresh, as_node="open_run")
+        return await self.snapshot()
 
     async def drive(self, run_input: Mapping[str, Any] | Command[Any] | None, thread_lease: Lease) -> RunOutcome:
         """Run to the end, or on from the last checkpoint where nothing new is asked."""

@@ -19,6 +19,7 @@ from contend.errors import InputError, SeveralQuestions
 from contend.models.events import QuestionAsked
 from contend.models.options import Approval
 from contend.models.record import Record
+from contend.parsing import parse_json
 from contend.settings.files import first_fault
 from contend.text import ja
 
@@ -190,7 +191,7 @@ def _plain(value: object) -> object:
     """Edited lists and tables come back as strings from front ends that only know text fields."""
     if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
         try:
-            return json.loads(value)
+            return parse_json(value)
         except ValueError:
             return value
     return value

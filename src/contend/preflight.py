@@ -21,8 +21,8 @@ from contend.models.evaluation import CODE_METRIC_NAMES, MetricInput
 from contend.models.options import DEPTHS, EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig, run_options
 from contend.models.record import QUESTION_CHARACTERS, Language, Record
 from contend.models.task import checked_theme
-from contend.readiness import NotReady, check_ready, models_of_run
-from contend.registry import takes, team_kind
+from contend.readiness import NotReady, check_contexts, check_ready, models_of_run
+from contend.registry import team_kind
 from contend.services import Services
 from contend.settings import RunSetup
 from contend.stores.checkpoints import check_checkpointer
@@ -200,6 +200,8 @@ async def check_run(
         teams = _entering(teams, on, setup.options)
     graph_warnings = await check_graphs(services, teams)
     contexts = await services.models.contexts(models_of_run(setup.options, teams))
+    if not setup.options.recorded:
+        check_contexts(contexts)
     options = setup.options.model_copy(
         update={
             "sources": on,

@@ -6,11 +6,12 @@ Looked at before anything starts, by runs and by `contend doctor` alike. Nothing
 import asyncio
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 
 from contend.errors import InputError
+from contend.llm import CONTEXT_REMEDY, LEAST_CONTEXT_TOKENS, ModelContext
 from contend.llm.endpoint import Endpoint, NoAnswer, SlowAnswer
 from contend.llm.listing import missing_models
 from contend.models.options import ResolvedOptions, Role, TeamConfig
@@ -118,6 +119,18 @@ async def check_models(services: Services, models: Sequence[str]) -> list[str]:
     return [warning for warnings in await asyncio.gather(*checks) for warning in warnings]
 
 
+def check_contexts(contexts: Mapping[str, ModelContext]) -> None:
+    """Whether each model reads enough for a run.
+
+    Raises:
+        NotReady: one reads under 16,000 tokens; names it, and what to set.
+    """
+    name, context = min(contexts.items(), key=lambda each: each[1].tokens, default=("", None))
+    if context is not None and context.tokens < LEAST_CONTEXT_TOKENS:
+        lack = f"model {name!r} has a context of {context.tokens:,} tokens ({context.origin})"
+        raise NotReady(lack, CONTEXT_REMEDY)
+
+
 async def _check_endpoint(endpoint: Endpoint, models: Sequence[str]) -> list[str]:
     address = endpoint.address
     try:
@@ -125,7 +138,7 @@ async def _check_endpoint(endpoint: Endpoint, models: Sequence[str]) -> list[str
     except SlowAnswer as why:
         return [f"endpoint {address} {why}: it may be busy, or load a model"]
     except NoAnswer as why:
-        remedy = f"{endpoint.remedy}, or give --team search to do without"
+        remedy = f"{why.remedy or endpoint.remedy}, or give --team quotes to do without"
         raise NotReady(f"endpoint {address} {why}", remedy) from None
     if missing := missing_models(models, names):
         remedy = "give --model NAME, or set `default` in the workspace's config/models.toml"

@@ -7,7 +7,8 @@ from langgraph.graph import START
 from langgraph.types import StateSnapshot
 
 from contend.approval import Question, question_event, waiting_line
-from contend.errors import CheckpointError, InputError, RunChanged, StoreError, UnknownThread
+from contend.contest.state import TeamOutcome
+from contend.errors import CheckpointError, InputError, RunChanged, UnknownThread
 from contend.models.events import RunResumed, RunStopped
 from contend.models.options import ResolvedOptions
 from contend.models.task import RunStatus
@@ -24,6 +25,13 @@ _ROLLED_BACK = "rolled back by whoever had started it: nothing is left to go on 
 def is_finished(snapshot: StateSnapshot) -> bool:
     """Whether the run reached its last node. An empty `next` alone does not tell, nor does an earlier run's status."""
     return snapshot.values.get("status") in TERMINAL and not snapshot.tasks
+
+
+def lost_every_team(snapshot: StateSnapshot) -> bool:
+    """Whether a run is over because each team failed, as when the endpoint went away: it may begin again."""
+    outcomes = [TeamOutcome.model_validate(outcome) for outcome in snapshot.values.get("outcomes", ())]
+    is_failed = is_finished(snapshot) and snapshot.values["status"] == "failed"
+    return is_failed and bool(outcomes) and all(outcome.exit_reason == "failed" for outcome in outcomes)
 
 
 def is_unopened(snapshot: StateSnapshot) -> bool:

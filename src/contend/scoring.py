@@ -11,7 +11,7 @@ from contend.models.evaluation import EvaluationResult, MetricResult, Submission
 from contend.models.options import RunOptions
 from contend.models.research import ResearchReport, SearchResult
 from contend.models.task import RunUsage, checked_theme, title_of
-from contend.readiness import models_of_run
+from contend.readiness import check_contexts, models_of_run
 from contend.report import Reference, ReferencedText, read_draft, read_references
 from contend.report.plain import plain_title
 from contend.services import Services
@@ -39,6 +39,7 @@ async def evaluate(
     if not resolved_options.models:
         raise InputError("no OPENAI_API_KEY or OPENAI_BASE_URL is set: a language model gives the scores; set one")
     contexts = await services.models.contexts(models_of_run(resolved_options, []))
+    check_contexts(contexts)
     resolved_options = resolved_options.model_copy(
         update={"contexts": {name: tokens for name, (tokens, _) in contexts.items()}}
     )

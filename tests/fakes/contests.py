@@ -44,7 +44,7 @@ reviewer = "{name}"
 """
 
 
-SMALL_CONTEXT, LARGE_CONTEXT = 8_192, 128_000
+LARGE_CONTEXT = 128_000
 
 
 def write_workspace(
@@ -53,11 +53,11 @@ def write_workspace(
     *,
     seconds: int = 600,
     cap: int = 8,
-    reads: int = SMALL_CONTEXT,
+    reads: int = LARGE_CONTEXT,
 ) -> None:
     """Config of a contest in which a team's model name is its id, so that faults can be aimed at one team.
 
-    All of its teams enter. Every model reads so many tokens: by default it gets the compact profile.
+    All of its teams enter. Every model reads so many tokens.
     """
     (folder / "config" / "teams").mkdir(parents=True, exist_ok=True)
     entries = "".join(f'\n[[orchestrator.teams]]\nconfig = "config/teams/{name}.toml"\n' for name in teams)

@@ -46,6 +46,7 @@ class Call:
     headers: dict[str, str]
     status: int
     at: float
+    path: str = ""
 
     def line(self) -> dict[str, str | int]:
         """What the log keeps. `content` is the same for the same request, whenever it is made."""
@@ -98,6 +99,7 @@ class _Answer:
     finish_reason: str = "stop"
     refusal: str | None = None
     usage: bool = True
+    prompt_tokens: int | None = None
     likely: dict[int, float] | None = None
     hang: bool = False
     cut: bool = False
@@ -240,6 +242,10 @@ class Vendors:
         """Send no usage."""
         self._add(lambda reply: setattr(reply, "usage", False), **where)
 
+    def count(self, *, prompt: int, **where: Unpack[Where]) -> None:
+        """Send this as the prompt's number of tokens."""
+        self._add(lambda reply: setattr(reply, "prompt_tokens", prompt), **where)
+
     def hold(self) -> None:
         """Answer nobody until `go_on`."""
         self._answering.clear()
@@ -321,7 +327,8 @@ def _completion(call: Call, reply: _Answer) -> dict[str, Any]:
     if reply.tool_call:
         message |= {"content": None, "tool_calls": [reply.tool_call]}
     has_logprobs = reply.likely is not None and call.body.get("logprobs")
-    prompt_tokens, reply_tokens = len(call.system + call.user) // 4 + 1, len(reply.text) // 4 + 1
+    prompt_tokens = reply.prompt_tokens or len(call.system + call.user) // 4 + 1
+    reply_tokens = len(reply.text) // 4 + 1
     usage = {
         "prompt_tokens": prompt_tokens,
         "completion_tokens": reply_tokens,
@@ -365,7 +372,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if not self.path.endswith("/chat/completions"):
+        if not self.path.partition("?")[0].endswith("/chat/completions"):
             self._send(404, {}, b'{"error": {"message": "no such path"}}')
             return
         call, reply = self.server.vendors.chat(body, dict(self.headers))
@@ -374,7 +381,7 @@ class _Handler(BaseHTTPRequestHandler):
             sent = json.dumps({"error": reply.error} if reply.error else _completion(call, reply)).encode()
         headers = {"Content-Type": "application/json"} | reply.headers
         # Noted before it is sent: who has the answer finds the call in the list.
-        self.server.vendors.note_end(replace(call, status=reply.status))
+        self.server.vendors.note_end(replace(call, status=reply.status, path=self.path))
         if reply.hang:
             self.close_connection = True
         elif reply.cut:

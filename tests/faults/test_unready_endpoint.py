@@ -125,3 +125,31 @@ async def test_a_graph_opened_by_itself_says_in_one_line_that_its_endpoint_is_no
     assert state["status"] == "failed"
     assert "endpoint http://127.0.0.1:9/v1 cannot be reached" in state["messages"][-1].text
     assert not (workspace / "contend.duckdb").exists()
+
+
+@DRY_AND_REAL
+def test_a_model_that_reads_under_16000_tokens_is_refused_with_what_to_set(
+    terminal: Terminal, documents: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch, how: list[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
+    vendors.models = [{"id": "small", "max_model_len": 8192}]
+
+    result = refusal(terminal, documents, "--model", "small", *how)
+
+    assert "model 'small' has a context of 8,192 tokens" in result
+    assert all(setting in result for setting in ("num_ctx", "llama.cpp -c", "--max-model-len", "16,000"))
+    assert vendors.calls == []
+
+
+def test_doctor_says_of_such_a_model_the_same(
+    terminal: Terminal, vendors: Vendors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
+    monkeypatch.setenv("CONTEND_MODEL", "small")
+    vendors.models = [{"id": "small", "max_model_len": 8192}]
+
+    result = terminal("doctor")
+
+    assert result.code == 2
+    assert "has a context of 8,192 tokens" in result.out
+    assert "num_ctx" in result.out

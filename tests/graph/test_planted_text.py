@@ -111,7 +111,7 @@ async def test_a_call_on_passages_that_failed_is_made_again_by_the_next_team(
     text = orchestrator.read_text("utf-8")
     orchestrator.write_text(text.replace("max_concurrent_teams = 8", "max_concurrent_teams = 1"), "utf-8")
     (documents / "doubtful.md").write_text(DOUBTFUL, "utf-8")
-    vendors.fail(prompt="checks/injection", status=400, times=1)
+    vendors.fail(prompt="checks/injection", status=402, times=1)
 
     await contest.run(THEME, max_rounds=1)
 

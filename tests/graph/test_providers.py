@@ -16,9 +16,10 @@ from langchain_core.exceptions import (
 from langchain_core.language_models import FakeListChatModel
 
 from contend.errors import InputError, ModelError
-from contend.llm.endpoint import Request, Turn
+from contend.llm.endpoint import CallLimits, Request, Turn
 from contend.llm.langchain_endpoint import PACKAGES, LangChainEndpoint
 from contend.llm.models import LanguageModels
+from contend.llm.refusals import RequestForm
 from contend.prompts import PromptLibrary
 from contend.settings import load_settings
 from contend.settings.files import ModelsConfig, ProviderConfig
@@ -54,11 +55,11 @@ def terminal(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
 
 
 def write_models(workspace: Path, text: str) -> None:
-    """One team, and this as the workspace's config/models.toml; every model reads as much as a small one does."""
+    """One team, and this as the workspace's config/models.toml; every model reads as much as a large one does."""
     write_workspace(workspace, ("alpha",))
     team = workspace / "config" / "teams" / "alpha.toml"
     team.write_text(team.read_text("utf-8").partition("[models]")[0], "utf-8")
-    (workspace / "config" / "models.toml").write_text(f'{text}\n[context]\n"*" = 8192\n', "utf-8")
+    (workspace / "config" / "models.toml").write_text(f'{text}\n[context]\n"*" = 128000\n', "utf-8")
 
 
 def models_called(vendors: Vendors) -> set[str]:
@@ -156,7 +157,7 @@ def test_doctor_says_how_much_the_models_of_each_provider_read(terminal: Termina
     with endpoint(body=sizes) as url:
         write_models(workspace, f'default = "local/qwen3:8b"\n[providers.local]\nbase_url = "{url}"\n')
         models = workspace / "config" / "models.toml"
-        models.write_text(models.read_text("utf-8").replace('"*" = 8192', ""), "utf-8")
+        models.write_text(models.read_text("utf-8").replace('"*" = 128000', ""), "utf-8")
         result = terminal("doctor", "--json")
 
     context = next(check for check in json.loads(result.out)["checks"] if check["name"] == "context")
@@ -184,6 +185,37 @@ def test_a_kind_of_provider_that_there_is_not_is_refused_with_those_that_there_a
 
     assert result.code == 2
     assert "[providers.x]: no kind of provider 'antropic'; choose from openai, anthropic" in result.err
+
+
+def test_a_provider_may_have_headers_further_json_and_replies_in_parts(
+    terminal: Terminal, workspace: Path, documents: Path, vendors: Vendors
+) -> None:
+    entry = f"""[providers.mine]
+base_url = "{vendors.base_url}"
+stream = true
+headers = {{ "X-Team" = "research" }}
+extra_body = {{ chat_template_kwargs = {{ enable_thinking = false }} }}
+"""
+    write_models(workspace, f'default = "mine/m"\n{entry}')
+
+    terminal("run", THEME, "--docs", documents, "--source", "local", "--depth", "quick")
+
+    assert vendors.calls
+    for call in vendors.calls:
+        assert {name.lower(): value for name, value in call.headers.items()}["x-team"] == "research"
+        assert call.body["stream"] is True
+        assert call.body["chat_template_kwargs"] == {"enable_thinking": False}
+
+
+def test_what_only_an_openai_compatible_endpoint_takes_is_refused_for_another_kind(
+    terminal: Terminal, workspace: Path, documents: Path
+) -> None:
+    write_models(workspace, 'default = "mine/m"\n[providers.mine]\nkind = "ollama"\nstream = true\n')
+
+    result = terminal("run", THEME, "--docs", documents, "--source", "local")
+
+    assert result.code == 2
+    assert "extra_body, headers and stream are of kind openai" in result.err
 
 
 async def test_a_langchain_model_takes_part_by_its_name_where_its_package_is_installed(
@@ -253,6 +285,9 @@ async def test_a_failure_of_a_langchain_model_is_one_line_that_names_it_and_show
     assert KEY not in reason
 
 
+REQUEST = Request([Turn("user", "Why?")], max_output_tokens=9, json_schema={}, form=RequestForm(reply_format="none"))
+
+
 class VendorError(Exception):
     """A vendor's own error, as most packages raise it."""
 
@@ -286,10 +321,11 @@ class Failing(FakeListChatModel):
 async def test_whether_again_is_worth_it_is_known_of_langchains_errors_and_of_vendors_own(
     error: Exception, is_worth_again: bool
 ) -> None:
-    endpoint = LangChainEndpoint("mine", lambda _, **__: Failing(responses=[], error=error), remedy="try later")
+    chat, limits = Failing(responses=[], error=error), CallLimits(max_retries=0)
+    endpoint = LangChainEndpoint("mine", lambda _, **__: chat, remedy="try later", limits=limits)
 
     with pytest.raises(ModelError) as excinfo:
-        await endpoint.complete("m", Request([Turn("user", "Why?")], max_output_tokens=9, response_format={}))
+        await endpoint.complete("m", REQUEST)
 
     assert excinfo.value.transient is is_worth_again
 
@@ -300,7 +336,7 @@ async def test_no_error_of_a_langchain_model_repeats_a_key_that_its_package_read
     endpoint = LangChainEndpoint("mine", lambda _, **__: Failing(responses=[], error=error), remedy="try later")
 
     with pytest.raises(ModelError, match="Incorrect API key provided: …") as excinfo:
-        await endpoint.complete("m", Request([Turn("user", "Why?")], max_output_tokens=9, response_format={}))
+        await endpoint.complete("m", REQUEST)
 
     assert "1234567890" not in str(excinfo.value)
 
@@ -319,7 +355,7 @@ async def test_no_error_of_a_langchain_model_repeats_the_key_that_the_env_file_h
     endpoint, name = models.find("mine/m")
 
     with pytest.raises(ModelError, match="Incorrect API key provided: …"):
-        await endpoint.complete(name, Request([Turn("user", "Why?")], max_output_tokens=9, response_format={}))
+        await endpoint.complete(name, REQUEST)
 
 
 def refusing(*, api_key: str, **_: object) -> Failing:
@@ -334,4 +370,4 @@ async def test_no_error_of_a_langchain_model_repeats_a_key_without_a_mark_that_a
     endpoint = LangChainEndpoint("mine", lambda _, **__: Failing(responses=[], error=error), remedy="try later")
 
     with pytest.raises(ModelError, match=r"Incorrect API key provided: \*\*\*"):
-        await endpoint.complete("m", Request([Turn("user", "Why?")], max_output_tokens=9, response_format={}))
+        await endpoint.complete("m", REQUEST)

@@ -78,7 +78,7 @@ def prompts(tmp_path: Path) -> PromptLibrary:
 class Settings(TypedDict, total=False):
     call_deadline_seconds: float
     max_calls_in_flight: int
-    max_retries: int
+    max_retries: int | None
 
 
 class Caller:
@@ -184,7 +184,7 @@ async def test_a_model_that_writes_less_than_it_is_let_is_asked_for_less_from_th
         for _ in range(2):
             await caller.model(room=16_000, context=128_000).ask(PROMPT, MetricReply, scope=SCOPE)
 
-    assert [call.body["max_tokens"] for call in vendors.calls] == [16_000, 6_000, 6_000]
+    assert [call.body["max_tokens"] for call in vendors.calls] == [16_000, 8_192, 8_192]
 
 
 async def test_a_model_that_refused_a_long_reply_is_not_asked_for_a_longer_one_where_it_only_thought(
@@ -213,7 +213,7 @@ class Refusing(FakeListChatModel):
 @pytest.mark.parametrize(
     ("option", "value", "words", "next_value"),
     [
-        ("max_tokens", 16_000, "max_tokens: 16000 > 8192, which is the maximum number of output tokens", 6_000),
+        ("max_tokens", 16_000, "max_tokens: 16000 > 8192, which is the maximum number of output tokens", 8_192),
         ("temperature", 0, "Unsupported value: 'temperature' does not support 0 with this model.", None),
     ],
 )
@@ -319,7 +319,8 @@ async def test_an_unusable_reply_is_repaired_once_with_its_fault_shown(
         value, usage, _ = await caller.score()
 
     first, second = vendors.calls
-    assert second.body["messages"][:2] == first.body["messages"]
+    assert second.body["messages"][1] == first.body["messages"][1]
+    assert ('"percent"' in second.system) == (spoilt.startswith("Fifty"))  # no JSON at all: the shape was not known
     assert text in second.body["messages"][-1]["content"]
     assert usage.requests == 2
     assert usage.input_tokens == caller.ledgers["run-1"].usage.input_tokens
@@ -782,3 +783,78 @@ def test_a_reply_shape_goes_out_with_what_binds_it_and_without_what_describes_it
     assert shape["properties"]["title"] == {"maxLength": 120, "minLength": 2, "type": "string"}
     assert '"description"' not in text
     assert shape["additionalProperties"] is False
+
+
+async def test_a_prompt_that_the_endpoint_cut_silently_is_named_with_what_to_set(
+    vendors: Vendors, prompts: PromptLibrary
+) -> None:
+    vendors.count(prompt=2_048)
+    long = PROMPT.model_copy(update={"submission": "A bridge hums in the wind. " * 800})
+
+    async with calling(vendors, prompts) as caller:
+        await caller.score()  # a short one may well have been read whole
+        with pytest.raises(ModelError, match=r"read 2,048 of about [\d,]+ tokens.*num_ctx.*-c.*--max-model-len"):
+            await caller.model().ask(long, MetricReply, scope=SCOPE)
+
+
+async def test_an_endpoint_that_is_away_is_asked_until_the_calls_deadline(
+    vendors: Vendors, prompts: PromptLibrary
+) -> None:
+    vendors.fail(status=503, message="Loading model")
+    caller = Caller(vendors.base_url, prompts, max_retries=None, call_deadline_seconds=5)
+    error = await failure(caller)
+    await caller.endpoint.aclose()
+
+    assert len(vendors.calls) == 4  # after 0, 0.5, 1.5 and 3.5 seconds at most
+    assert error.transient
+    assert "503: Loading model" in str(error)
+
+
+async def test_what_a_model_was_taught_by_refusals_is_not_asked_again(vendors: Vendors, prompts: PromptLibrary) -> None:
+    vendors.fail(status=400, message="System role not supported", times=1)
+    vendors.fail(status=400, message="logprobs are not available", times=1)
+    async with calling(vendors, prompts) as caller:
+        for _ in range(2):
+            await caller.model().ask(PROMPT, MetricReply, scope=SCOPE, distribution_over="percent")
+
+    *_, last, after = [call.body for call in vendors.calls]
+    assert len(vendors.calls) == 4
+    for body in (last, after):
+        assert [message["role"] for message in body["messages"]] == ["user"]
+        assert "You score one metric" in body["messages"][0]["content"]
+        assert "logprobs" not in body
+
+
+async def test_what_did_not_help_is_not_kept(vendors: Vendors, prompts: PromptLibrary) -> None:
+    """A request that is refused in every form says nothing of how the model is asked."""
+    vendors.fail(status=400, message="no")
+    async with calling(vendors, prompts) as caller:
+        await failure(caller)
+        calls = len(vendors.calls)
+        vendors.heal()
+        await caller.score()
+
+    assert calls < 12
+    assert vendors.calls[-1].body["response_format"]["type"] == "json_schema"
+
+
+@pytest.mark.parametrize(
+    "path", [f"/openai/deployments/d{rest}?api-version=2026-01-01" for rest in ("", "/chat/completions")]
+)
+async def test_an_azure_deployment_is_asked_by_its_whole_address_with_its_key_in_its_header(
+    vendors: Vendors, prompts: PromptLibrary, path: str
+) -> None:
+    caller = Caller(vendors.base_url.removesuffix("/v1") + path, prompts)
+    await caller.score()
+    await caller.endpoint.aclose()
+
+    assert vendors.calls[0].path == "/openai/deployments/d/chat/completions?api-version=2026-01-01"
+    assert {name.lower(): value for name, value in vendors.calls[0].headers.items()}["api-key"] == KEY
+
+
+async def test_a_pasted_chat_address_works(vendors: Vendors, prompts: PromptLibrary) -> None:
+    caller = Caller(f"{vendors.base_url}/chat/completions", prompts)
+    await caller.score()
+    await caller.endpoint.aclose()
+
+    assert vendors.calls[0].path == "/v1/chat/completions"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from contend.llm.address import EndpointAddress
 from contend.llm.listing import NoAnswer, endpoint_models, missing_models
 from fakes.model_lists import endpoint
 from fakes.terminal import Terminal
@@ -90,21 +91,22 @@ def test_an_endpoint_that_is_not_there_is_a_fault(terminal: Terminal, monkeypatc
 @pytest.mark.parametrize("body", [b"[]", b'{"data": null}', b'{"data": []}'])
 async def test_an_empty_list_of_models_comes_in_several_shapes(body: bytes) -> None:
     with endpoint(body=body) as url:
-        assert await endpoint_models(url, None) == []
+        assert await endpoint_models(EndpointAddress.parse(url, "url", key=None)) == []
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 500])
 async def test_an_endpoint_that_lists_its_models_to_nobody_is_known_by_its_chat(status: int) -> None:
     with endpoint(status=status, chat=400) as url:
-        assert await endpoint_models(url, "a-key") == []
+        assert await endpoint_models(EndpointAddress.parse(url, "url", key="a-key")) == []
 
 
 @pytest.mark.parametrize(
-    ("chat", "why"), [(401, "refused the key"), (404, "ends in /v1"), (405, "ends in /v1"), (503, "may still load")]
+    ("chat", "why"),
+    [(401, "refused the key"), (404, "ends in /v1"), (405, "ends in /v1"), (502, "is away"), (503, "is not ready")],
 )
 async def test_an_endpoint_without_a_list_or_a_chat_says_why(chat: int, why: str) -> None:
     with endpoint(status=404, chat=chat) as url, pytest.raises(NoAnswer, match=why):
-        await endpoint_models(url, "a-key")
+        await endpoint_models(EndpointAddress.parse(url, "url", key="a-key"))
 
 
 @pytest.mark.parametrize(
@@ -128,13 +130,13 @@ def test_a_model_is_missing_where_the_list_can_tell(wanted: str, listed: list[st
 
 async def test_a_server_that_never_answers_is_given_up_in_time() -> None:
     with endpoint(hang=True) as url, pytest.raises(NoAnswer, match=r"within 0\.2 s"):
-        await endpoint_models(url, None, seconds=0.2)
+        await endpoint_models(EndpointAddress.parse(url, "url", key=None), seconds=0.2)
 
 
 @pytest.mark.parametrize("body", [b"<html>", b'{"data": 3}', b'{"models": []}', b'{"data": [1]}', b"\xff"])
 async def test_another_kind_of_server_is_not_taken_for_a_model(body: bytes) -> None:
     with endpoint(body=body) as url, pytest.raises(NoAnswer, match="no OpenAI-compatible server"):
-        await endpoint_models(url, None)
+        await endpoint_models(EndpointAddress.parse(url, "url", key=None))
 
 
 def test_a_broken_config_file_is_a_fault_that_names_it(terminal: Terminal) -> None:

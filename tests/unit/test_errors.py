@@ -7,7 +7,7 @@ from langgraph.errors import NodeError
 
 from contend.errors import BudgetExhausted, ContendError, InputError, ModelError, SourceError, StoreLocked
 from contend.langgraph_compat import cause, known_cause
-from contend.llm.endpoint import FormatRefused
+from contend.llm.endpoint import RequestRefused
 from contend.readiness import NotReady
 from contend.sources.calls import TransientError
 from contend.stores.checkpoints import PackedSerializer
@@ -47,7 +47,7 @@ def test_an_error_comes_back_from_a_checkpoint_as_it_went_in(serializer: Seriali
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
-        (FormatRefused("no such format", transient=False), ModelError),
+        (RequestRefused("no such format", words="format"), ModelError),
         (TransientError("arXiv did not answer", after=2.5), SourceError),
         (NotReady("model 'beta' is not served", "name another"), InputError),
     ],

@@ -17,7 +17,6 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from contend.sources.calls import certificates
 from contend.sources.fetch import FetchedPage, Fetcher, Guard, Resolve, resolve
 from contend.sources.readers.document import Unreadable
 from fakes.replay import Answer, HttpRequest, Replay
@@ -375,14 +374,12 @@ def secure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem)
     monkeypatch.setenv("SSL_CERT_FILE", str(pem))
-    certificates.cache_clear()
     with _Quiet(("127.0.0.1", 0), _Handler) as server:
         server.socket = context.wrap_socket(server.socket, server_side=True)
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         yield lambda host: f"https://{host}:{server.server_address[1]}/"
         server.shutdown()
-    certificates.cache_clear()
 
 
 async def test_the_certificate_is_checked_for_the_hosts_name(secure: Callable[[str], str]) -> None:

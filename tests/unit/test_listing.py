@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from contend.llm.address import EndpointAddress
 from contend.llm.endpoint import NoAnswer
 from contend.llm.listing import endpoint_models
 
@@ -40,6 +41,6 @@ async def test_a_list_of_models_that_does_not_end_is_no_list_and_is_not_read_to_
     url, taken = endless
 
     with pytest.raises(NoAnswer, match="gave no list of models"):
-        await endpoint_models(url, None, seconds=60)
+        await endpoint_models(EndpointAddress.parse(url, "url", key=None), seconds=60)
 
     assert taken[0] < _MOST_MEGABYTES

@@ -21,6 +21,7 @@ from contend.errors import ContendError, InputError, UnknownThread
 from contend.models.options import RunOptions
 from contend.models.record import QuestionText, Record
 from contend.models.task import checked_theme
+from contend.parsing import parse_json
 from contend.preflight import check_run
 from contend.readiness import NotReady, check_folder
 from contend.run_guard import TERMINAL
@@ -79,8 +80,8 @@ def read_questions(file: Path, common: RunOptions) -> list[BatchQuestion]:
 
 def _question(text: str, where: str, common: RunOptions) -> BatchQuestion:
     try:
-        line = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        line = parse_json(text)
+    except ValueError as error:
         raise input_error("{where}: no JSON ({why}): give an object with `theme`", where=where, why=error) from error
     values = {"theme": line} if isinstance(line, str) else line
     if not isinstance(values, Mapping):

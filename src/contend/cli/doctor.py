@@ -12,12 +12,13 @@ from rich.text import Text
 from contend.cli import COMMAND, is_japanese, tr, ui
 from contend.cli.server import has_serve_extra
 from contend.errors import ContendError, InputError, StoreError
+from contend.llm.address import EndpointAddress
 from contend.llm.endpoint import NoAnswer
 from contend.llm.listing import listed_models
 from contend.models.options import RunOptions, TeamConfig
 from contend.preflight import check_sections, judges_warning
 from contend.prompts.library import LANGUAGES
-from contend.readiness import NotReady, check_folder, check_models, models_of_run
+from contend.readiness import NotReady, check_contexts, check_folder, check_models, models_of_run
 from contend.services import Services
 from contend.settings import RunSetup, Settings
 from contend.stores.checkpoints import CHECKPOINTERS, check_checkpointer, has_checkpoints, open_checkpointer
@@ -95,7 +96,7 @@ async def _checks_of(services: Services, servers: Sequence[Server]) -> list[Chec
         ("config", Finding("ok", f"{ui.count_text(len(teams), 'team')}: {', '.join(teams)}")),
         await _check("prompts", _prompts(services), prompt_remedy),
         await _check("model", _model(services, models, servers)),
-        *([("context", await _context(services, models)), ("judges", _judges(setup))] if models else []),
+        *([await _check("context", _context(services, models)), ("judges", _judges(setup))] if models else []),
         *await asyncio.gather(*sources),
         *await asyncio.gather(*graphs),
         await _check("record", _record(services)),
@@ -157,6 +158,8 @@ async def _model(services: Services, models: Sequence[str], servers: Sequence[Se
 async def _context(services: Services, models: Sequence[str]) -> Finding:
     """How much each model can read, and who says so."""
     contexts = await services.models.contexts(models)
+    if not services.models.recording:
+        check_contexts(contexts)
     lines = "; ".join(
         f"{name} {ui.count_text(tokens, 'token')} ({origin})" for name, (tokens, origin) in contexts.items()
     )
@@ -252,7 +255,7 @@ async def _local_servers() -> list[Server]:
 async def _local(port: int, kind: str) -> Server | None:
     url = f"http://127.0.0.1:{port}/v1"
     try:
-        models = await listed_models(url, None, seconds=_LOCAL_SECONDS, direct=True)
+        models = await listed_models(EndpointAddress.parse(url, "address"), seconds=_LOCAL_SECONDS)
     except NoAnswer:
         return None
     return Server(url, kind, [model["id"] for model in models])

@@ -66,6 +66,7 @@ def main() -> None:
     atexit.register(lambda: _leave(code))
     for name, value in _DEFAULTS.items():
         os.environ.setdefault(name, value)
+    _settle_environment()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # the interpreter's own streams
     signal.signal(signal.SIGTERM, _stop)
@@ -74,6 +75,17 @@ def main() -> None:
         warnings.simplefilter("ignore")
     code = run_command(sys.argv[1:])
     sys.exit(code)
+
+
+def _settle_environment() -> None:
+    """Work where containers leave things out: without a home folder in the working directory, and never in ASCII."""
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = str(Path.cwd())
+    if sys.getfilesystemencoding() == "ascii":
+        os.environ["PYTHONUTF8"] = "1"
+        os.execv(sys.executable, [sys.executable, "-m", "contend", *sys.argv[1:]])  # noqa: S606 - this program again
 
 
 def _leave(code: int | None) -> None:
@@ -133,7 +145,7 @@ def defect(error: Exception) -> str:
     name = _without_keys(f"{type(error).__name__}: {error}")
     try:
         return tr("{error}; a defect of contend's, details in {path}", error=name, path=keep_details(error))
-    except OSError:
+    except (OSError, RuntimeError):  # such as no home folder
         return tr("{error}; a defect of contend's; its details could not be kept", error=name)
 
 
@@ -153,7 +165,7 @@ def _without_keys(text: str) -> str:
     from dotenv import dotenv_values
 
     with suppress(OSError, UnicodeDecodeError):
-        return without_secrets(text, dotenv_values(".env"))
+        return without_secrets(text, dotenv_values(".env", encoding="utf-8-sig"))
     return without_secrets(text)
 
 

@@ -89,11 +89,18 @@ def _next(outcome: RunOutcome, board: Board) -> None:
         playbook = [f"contend playbook show {board.learned.dataset}"] if board.learned and board.learned.lessons else []
         ui.advise(f"contend report {thread}", *ranking, *playbook)
     elif outcome.status == "failed":
-        ui.advise(f"contend status {thread}", "contend doctor")
+        again = [f"contend resume {outcome.thread_id}"] if _lost_every_team(outcome) else []
+        ui.advise(f"contend status {outcome.thread_id}", "contend doctor", *again)
     else:
         ui.advise(resume_command(outcome.thread_id))
     if outcome.files:
         ui.say("Report  {file}", file=ui.plain(ui.short_path(outcome.files[0])))
+
+
+def _lost_every_team(outcome: RunOutcome) -> bool:
+    """Whether a resume would let the teams begin again."""
+    statuses = outcome.summary.team_statuses if outcome.summary else []
+    return bool(statuses) and all(status.status == "failed" for status in statuses)
 
 
 def next_steps(thread_id: str, questions: Sequence[Question]) -> list[str]:

@@ -1,10 +1,8 @@
 """`contend run` and `contend resume`: events go to a view, signals stop it, its end is an exit code."""
 
 import asyncio
-import json
 import os
 import signal
-import tomllib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -27,6 +25,7 @@ from contend.estimate import RunEstimate
 from contend.llm.budget import limits_of
 from contend.models.events import AnyEvent, RunStarted
 from contend.models.options import RunOptions
+from contend.parsing import parse_json, parse_toml
 from contend.settings import Settings
 from contend.stored_runs import read_run
 from contend.stores.leases import resume_command, thread_name
@@ -280,7 +279,7 @@ def _edit(path: Path) -> dict[str, object]:
     """The edited values of a JSON or TOML file; names left out keep their values."""
     text = ui.file_text(path, "--edit ")
     try:
-        values: Any = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        values: Any = parse_toml(text) if path.suffix == ".toml" else parse_json(text)
     except ValueError as error:
         raise input_error("--edit {path}: neither JSON nor, as .toml, TOML: {why}", path=path, why=error) from error
     if not isinstance(values, Mapping):

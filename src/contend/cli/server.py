@@ -126,7 +126,7 @@ def _from_env_file() -> dict[str, str]:
     own = {str(field.validation_alias) for field in Settings.model_fields.values() if field.validation_alias}
     return {
         name: value
-        for name, value in dotenv_values(".env").items()
+        for name, value in dotenv_values(".env", encoding="utf-8-sig").items()
         if value is not None and (name.upper() in own or name.upper().startswith("CONTEND_"))
     }
 

@@ -126,7 +126,7 @@ class TeamGraphs:
     def __init__(self, folder: Path) -> None:
         """`folder`: whose Python files `graph` names. Blocking: it reads the `.env` file."""
         self._folder = folder
-        self._environment = {**dotenv_values(".env"), **os.environ}
+        self._environment = {**dotenv_values(".env", encoding="utf-8-sig"), **os.environ}
         self._graphs: dict[str, TeamGraph] = {}
 
     async def get(self, team: TeamConfig) -> TeamGraph:

@@ -5,7 +5,6 @@ it: what it may contain, what becomes of its votes, how the history names the ch
 """
 
 import asyncio
-import json
 import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from contend.learning.meaning import same_words
 from contend.learning.screening import Sources, rejection_reason
 from contend.models.playbook import GENERAL, Bullet, CurationResult, DeltaContextItem, Playbook, Skipped, Trial
 from contend.models.record import Record, utc_now
+from contend.parsing import parse_json
 from contend.settings.files import validate
 from contend.stores.playbooks import Change, Curation, PlaybookStore
 
@@ -68,7 +68,7 @@ def _items(text: str, name: str) -> tuple[list[Any], list[str]]:
     if not text.lstrip().startswith(("{", "[{", '["')):
         return _of_lines(text)
     try:
-        return _of_json(json.loads(text))
+        return _of_json(parse_json(text))
     except ValueError as error:
         if text.lstrip().startswith("["):  # ACE's lines begin with an id in brackets
             return _of_lines(text)

@@ -63,7 +63,7 @@ def read_sections(file: Path, dataset: str) -> list[PlaybookSection]:
         return []
     except OSError as error:
         raise _file_error(file, error.strerror or str(error)) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise _file_error(file, f"not YAML: {' '.join(str(error).split())}") from error
     except ValidationError as error:
         raise _file_error(file, first_fault(error)) from error

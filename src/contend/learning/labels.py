@@ -13,6 +13,7 @@ from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, Validatio
 from contend.checks.checking import CalculationError, calculate
 from contend.errors import InputError
 from contend.models.record import Record, Text
+from contend.parsing import parse_json
 from contend.settings.files import first_fault
 from contend.text import fold, normalize
 
@@ -132,11 +133,11 @@ def _is_near(value: Decimal, right: Decimal) -> bool:
 
 def _check_json(answer: str, label: str) -> Check:
     try:
-        right = json.loads(label)
+        right = parse_json(label)
     except ValueError as error:
         raise InputError(f"label {label[:80]!r} is no JSON: choose another --format") from error
     try:
-        own = json.loads(answer)
+        own = parse_json(answer)
     except ValueError:
         return Check(right=False, kind="unreadable")
     if own == right:

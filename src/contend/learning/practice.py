@@ -24,6 +24,7 @@ from contend.llm import Model, Scope
 from contend.models.playbook import AnswerReply, Bullet, ExpressionReply, Playbook, ReflectionReply, ReflectionResult
 from contend.models.record import Language
 from contend.models.task import CallUsage
+from contend.parsing import parse_json
 from contend.prompts.judging import AnswerPrompt, ErrorsPrompt, ShownBullet, WrongAnswer
 from contend.stores import write_file
 from contend.text import count_text
@@ -261,7 +262,7 @@ class Practice:
             "\0".join([self.writer.name, self.form, *(each.key for each in questions)]).encode()
         ).hexdigest()
         try:
-            progress = json.loads(self._progress_file.read_text("utf-8"))
+            progress = parse_json(self._progress_file.read_text("utf-8"))
         except (FileNotFoundError, ValueError):
             progress = {}
         same = isinstance(progress, dict) and progress.get("asked") == questions_hash
@@ -301,7 +302,7 @@ def _right(answers: Sequence[AnsweredQuestion]) -> str:
 def _reply_in(line: str) -> dict[str, str] | None:
     """A line of the file; None for one that a kill cut off."""
     try:
-        reply = json.loads(line)
+        reply = parse_json(line)
     except ValueError:
         return None
     return reply if isinstance(reply, dict) and {"key", "answer", "reasoning"} <= reply.keys() else None

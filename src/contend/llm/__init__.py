@@ -79,6 +79,14 @@ class Model(Protocol):
         ...
 
 
+LEAST_CONTEXT_TOKENS = 16_000
+"""A model that reads less is refused: question, passages, draft and reply would not fit beside each other."""
+WHERE_CONTEXT_IS_SET = "Ollama num_ctx, llama.cpp -c, vLLM --max-model-len, LM Studio's Context Length"
+CONTEXT_REMEDY = (
+    f"raise it where the model runs ({WHERE_CONTEXT_IS_SET}) to {LEAST_CONTEXT_TOKENS:,} tokens or more, or choose a "
+    "model that reads more"
+)
+
 DEFAULT_CONTEXT_TOKENS = 32_000
 """What a model is taken to read where nobody says."""
 

@@ -1,22 +1,21 @@
 """Language models: a prompt in, a checked reply out, within the budget."""
 
 import json
-import re
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, reduce
 from operator import add
 from typing import Any, Generic
 
-from pydantic import ValidationError
-
-from contend.errors import ReplyError
-from contend.llm import DEFAULT_CONTEXT_TOKENS, Answer, R, Scope
+from contend.errors import ModelError, ReplyError
+from contend.llm import CONTEXT_REMEDY, DEFAULT_CONTEXT_TOKENS, Answer, R, Scope
 from contend.llm.budget import Ledger, cost_usd
-from contend.llm.endpoint import Completion, Endpoint, FormatRefused, OptionRefused, Request, Turn, distribution_of
-from contend.llm.naming import name_call
+from contend.llm.endpoint import Completion, Endpoint, Request, RequestRefused, Turn, distribution_of
+from contend.llm.reading import UnreadableReply, read_reply
+from contend.llm.refusals import SURE_OUTPUT_TOKENS, Change, RequestForm, changes
 from contend.models.options import Role
 from contend.models.replies import Reply
 from contend.models.task import CallUsage
@@ -25,9 +24,8 @@ from contend.prompts.judging import RepairPrompt, ShapePrompt
 from contend.settings.files import ModelPrice
 from contend.text import clean, estimate_tokens, shorten
 
+_LOG = logging.getLogger(__name__)
 DEFAULT_OUTPUT_TOKENS = 2048
-_SURE_OUTPUT_TOKENS = 6_000
-"""Of a reply, where the model reads little or refuses to write more: about a report of standard length."""
 _SHARE_OF_REPLY = 4
 """So many times the tokens of its reply a model reads, at least: half is for passages, the rest for all else."""
 _ESTIMATE_MARGIN = 1.25
@@ -40,18 +38,12 @@ _THINKING_FACTOR = 4
 """A reply cut off before its first word went into thinking: the second try gets this many times the room."""
 _SHOWN_BACK = 4000
 """Characters of an unusable reply that the model sees again."""
-JSON_FORMAT: dict[str, Any] = {"type": "json_object"}
-"""`response_format` of endpoints that know no schemas: the shape is in the prompt instead."""
-MAX_REPLY_CHARACTERS = 2_000_000
-_CODE_BLOCK = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
-_MOST_FAULTS = 3
-
+_MOST_FORMS = 10
+"""So often a refused call is asked for otherwise."""
+_LEAST_CUT_TOKENS = 1_024
+"""A count below is of a cache or of no use: no model that anybody runs has so small a context."""
 
 _NO_COMPLETION = Completion("", cut_off=False, refusal="", input_tokens=None, output_tokens=None)
-
-
-class UnreadableReply(ValueError):  # noqa: N818 - named by what it is
-    """The text is not a reply of the agreed shape; the message says why, short enough to show to the model."""
 
 
 @dataclass
@@ -59,6 +51,7 @@ class _Chat(Generic[R]):
     """One structured call: what is said, and what it has cost.
 
     `factor`: how many times its usual room the next reply gets; `max_tokens`: the most that the last one could have.
+    `shape_shown`: the reply's schema stands in the prompt, whatever the model is known to take.
     """
 
     prompt: str
@@ -68,6 +61,7 @@ class _Chat(Generic[R]):
     distribution_over: str | None = None
     factor: int = 1
     max_tokens: int = 0
+    shape_shown: bool = False
     completion: Completion = _NO_COMPLETION
     usages: list[CallUsage] = field(default_factory=list)
 
@@ -130,18 +124,27 @@ class ChatModel:
         if completion.refusal:
             reason = shorten(completion.refusal, 200)
             raise ReplyError(f"model {self.name!r} refused to answer {chat.prompt}: {reason}; choose another model")
-        return read_reply(without_delimiters(completion.text, mark_of(chat.scope.execution_id)), chat.reply_type)
+        text = without_delimiters(completion.text, mark_of(chat.scope.execution_id))
+        value, mended = read_reply(text, chat.reply_type, may_mend=not completion.cut_off)
+        if mended:
+            _LOG.info("model %r: the JSON of its reply to %s was mended", self.name, chat.prompt)
+        return value
 
     async def _ask_again(self, chat: _Chat[R], fault: UnreadableReply) -> R:
         self._show_fault(chat, str(fault))
+        # Gateways drop the parameter that binds a model to the shape, and tell nobody.
+        chat.shape_shown = not (fault.has_json or chat.completion.cut_off)
         try:
-            return await self._ask(chat)
+            value = await self._ask(chat)
         except UnreadableReply as again:
             cut = f"cut off after {chat.max_tokens} tokens; raise max_output_tokens"
             problem = cut if chat.completion.cut_off else f"{again}; try another"
             raise ReplyError(
                 f"model {self.name!r} gave no usable reply to {chat.prompt}, also after one repair: {problem}"
             ) from again
+        if chat.shape_shown:
+            self.endpoint.learn(self.name_there, {"shape_shown": True})
+        return value
 
     def _show_fault(self, chat: _Chat[R], problem: str) -> None:
         """Add the reply and what is wrong with it to the chat."""
@@ -153,68 +156,90 @@ class ChatModel:
         chat.turns += [Turn("assistant", shorten(clean(reply), _SHOWN_BACK) or "…"), Turn("user", repair)]
 
     async def _complete(self, chat: _Chat[R]) -> Completion:
-        """Bind the model to the shape; where the endpoint can't, show it the shape, from then on."""
-        if self.name_there not in self.endpoint.without_schemas:
+        """One completion, asked for in whatever form the model takes; that form is kept once it has answered."""
+        learned: dict[str, Any] = {}
+        tried: list[Change] = []
+        while True:
+            form = replace(self.endpoint.form(self.name_there), **learned)
             try:
-                return await self._within_budget(chat, chat.turns, strict_format(chat.reply_type))
-            except FormatRefused:
-                self.endpoint.without_schemas.add(self.name_there)
-        system, *rest = chat.turns
-        shape = self._render(chat, ShapePrompt(shape=schema_text(chat.reply_type)))
-        return await self._within_budget(chat, [Turn("system", f"{system.text}\n\n{shape}"), *rest], JSON_FORMAT)
+                completion = await self._within_budget(chat, form)
+            except RequestRefused as refusal:
+                others = changes(form, refusal.words, output=chat.max_tokens, usable=self.endpoint.form_fields)
+                change = next((change for change in others if change not in tried), None)
+                if change is None or len(tried) == _MOST_FORMS:
+                    raise
+                tried.append(change)
+                learned |= change
+            else:
+                self.endpoint.learn(self.name_there, learned)
+                return completion
 
-    async def _within_budget(self, chat: _Chat[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
+    async def _within_budget(self, chat: _Chat[R], form: RequestForm) -> Completion:
+        turns = self._turns(chat, form)
         ledger = self.ledger_of(chat.scope.execution_id)
-        estimate = round(_prompt_tokens(chat, turns) * _ESTIMATE_MARGIN) if ledger.counts_tokens else 0
-        chat.max_tokens = self._output_limit(chat, turns)
+        prompt_tokens = _prompt_tokens(chat, turns)
+        chat.max_tokens = self._output_limit(chat, form, prompt_tokens)
+        estimate = round(prompt_tokens * _ESTIMATE_MARGIN)
         reservation = ledger.reserve(input_tokens=estimate, output_tokens=chat.max_tokens, price=self.price)
         start = time.monotonic()
         try:
-            completion = await self._request(chat, turns, response_format)
+            completion = await self.endpoint.complete(self.name_there, self._request(chat, form, turns))
             usage = self._usage(chat, turns, completion, milliseconds=round((time.monotonic() - start) * 1000))
             ledger.settle(reservation, usage)
         finally:
             ledger.release(reservation)
         chat.usages.append(usage)
+        self._check_whole_prompt_read(turns, prompt_tokens - schema_tokens(chat.reply_type), completion)
         return completion
 
-    def _output_limit(self, chat: _Chat[R], turns: Sequence[Turn]) -> int:
+    def _turns(self, chat: _Chat[R], form: RequestForm) -> list[Turn]:
+        """The conversation, with the shape in it where the model is not bound to it, and its instructions."""
+        system, user, *others = chat.turns
+        instructions = system.text
+        if form.shows_shape or chat.shape_shown:
+            instructions += f"\n\n{self._render(chat, ShapePrompt(shape=schema_text(chat.reply_type)))}"
+        if form.system_role:
+            return [Turn("system", instructions), user, *others]
+        return [Turn("user", f"{instructions}\n\n{user.text}"), *others]
+
+    def _output_limit(self, chat: _Chat[R], form: RequestForm, prompt_tokens: int) -> int:
         """The most tokens of a reply: its role's, a share of the context at most, and no more than its prompt leaves.
 
         vLLM and others refuse a call whose prompt and longest reply together exceed the context.
         """
         context, role = self.context_of(chat.scope.execution_id), chat.scope.role
         limit = self.max_output_tokens.get(role, DEFAULT_OUTPUT_TOKENS)
-        limit = min(limit, max(_SURE_OUTPUT_TOKENS, context // _SHARE_OF_REPLY)) * chat.factor
-        if (self.name_there, "max_tokens") in self.endpoint.refused_options:
-            limit = min(limit, _SURE_OUTPUT_TOKENS)
-        remainder = context - round(_prompt_tokens(chat, turns) * _CONTEXT_MARGIN)
+        limit = min(limit, max(SURE_OUTPUT_TOKENS, context // _SHARE_OF_REPLY)) * chat.factor
+        limit = min(limit, form.most_output or limit)
+        remainder = context - round(prompt_tokens * _CONTEXT_MARGIN)
         return min(limit, max(remainder // _LEAST_OUTPUT_TOKENS, 1) * _LEAST_OUTPUT_TOKENS)
 
-    async def _request(self, chat: _Chat[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
-        """One completion, with the options that are wanted and that the model doesn't refuse."""
-        name, refusals = self.name_there, self.endpoint.refused_options
-        temperature = None if chat.scope.sampled else self.temperatures.get(chat.scope.role)
-        request = Request(
+    def _request(self, chat: _Chat[R], form: RequestForm, turns: list[Turn]) -> Request:
+        temperature = None if chat.scope.sampled or not form.temperature else self.temperatures.get(chat.scope.role)
+        return Request(
             turns,
             chat.max_tokens,
-            response_format,
-            logprobs=chat.distribution_over is not None and (name, "logprobs") not in refusals,
-            temperature=None if (name, "temperature") in refusals else temperature,
+            json_schema(chat.reply_type),
+            logprobs=chat.distribution_over is not None and form.logprobs,
+            temperature=temperature,
+            form=form,
         )
-        try:
-            return await self.endpoint.complete(name, request)
-        except OptionRefused as refusal:
-            options = {
-                "logprobs": request.logprobs,
-                "temperature": request.temperature is not None,
-                "max_tokens": chat.max_tokens > _SURE_OUTPUT_TOKENS,
-            }
-            if not options[refusal.option]:
-                raise
-            refusals.add((name, refusal.option))
-            chat.max_tokens = self._output_limit(chat, turns)
-            return await self._request(chat, turns, response_format)
+
+    def _check_whole_prompt_read(self, turns: Sequence[Turn], sent: int, completion: Completion) -> None:
+        """Whether the endpoint counts about as many tokens as were `sent`.
+
+        Raises:
+            ModelError: it counts so few that it must have cut the prompt, as Ollama does without a word.
+        """
+        counted = completion.input_tokens
+        if counted is None or counted < _LEAST_CUT_TOKENS:
+            return
+        characters = sum(len(turn.text) for turn in turns)
+        if counted < max(min(sent, characters / 4) / 2, sent / 4):
+            raise ModelError(
+                f"model {self.name!r} at {self.endpoint.address} read {counted:,} of about {sent:,} tokens: its context"
+                f" cuts the prompt off; {CONTEXT_REMEDY}"
+            )
 
     def _usage(self, chat: _Chat[R], turns: list[Turn], completion: Completion, *, milliseconds: int) -> CallUsage:
         input_tokens, output_tokens = completion.input_tokens, completion.output_tokens
@@ -241,76 +266,10 @@ def _prompt_tokens(chat: _Chat[R], turns: Sequence[Turn]) -> int:
     return schema_tokens(chat.reply_type) + sum(estimate_tokens(turn.text) for turn in turns)
 
 
-def read_reply(text: str, reply_type: type[R]) -> R:
-    """The reply, from plain or fenced JSON; characters that no text should hold are dropped.
-
-    Raises:
-        UnreadableReply: blank, over 2,000,000 characters, not JSON, or of another shape.
-    """
-    if len(text) > MAX_REPLY_CHARACTERS:
-        raise UnreadableReply(f"the reply has {len(text):,} characters; at most {MAX_REPLY_CHARACTERS:,} are read")
-    bare = _bare(clean(text))
-    if not bare:
-        raise UnreadableReply("the reply is empty")
-    try:
-        return reply_type.model_validate_json(_clean_json(bare) if "\\u" in bare else bare)
-    except ValidationError as error:
-        raise UnreadableReply(_explain(error)) from error
-
-
-def _bare(text: str) -> str:
-    """The JSON without what small models put around it: their thinking, a code fence."""
-    reply = text.strip()
-    if reply.startswith("{"):
-        return reply
-    reply = _without_thinking(reply).strip()
-    fence = None if reply.startswith("{") else _CODE_BLOCK.search(reply)
-    return fence[1].strip() if fence else reply
-
-
-def _without_thinking(reply: str) -> str:
-    """A text without what stands between `<think>` and the next `</think>`; a thought that has no end stays."""
-    *thoughts, rest = reply.split("</think>")
-    return "".join(map(_text_before_think, thoughts)) + rest
-
-
-def _text_before_think(part: str) -> str:
-    before, tag, _ = part.partition("<think>")
-    return before if tag else f"{part}</think>"
-
-
-def _clean_json(text: str) -> str:
-    """The JSON with its strings cleaned: lone surrogates and NUL hide in escapes. As it is where it isn't JSON."""
-    try:
-        return json.dumps(_clean_strings(json.loads(text)), ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return text
-
-
-def _clean_strings(value: object) -> object:
-    match value:
-        case str():
-            return clean(value)
-        case list():
-            return [_clean_strings(item) for item in value]
-        case dict():
-            return {clean(key): _clean_strings(item) for key, item in value.items()}
-        case _:
-            return value
-
-
-def _explain(error: ValidationError) -> str:
-    faults = error.errors(include_url=False, include_context=False, include_input=False)
-    lines = [f"{'.'.join(map(str, fault['loc'])) or 'reply'}: {fault['msg']}" for fault in faults[:_MOST_FAULTS]]
-    rest = len(faults) - _MOST_FAULTS
-    return shorten("; ".join([*lines, *([f"and {rest} more"] if rest > 0 else [])]), 600)
-
-
 @lru_cache(maxsize=256)
-def strict_format(reply_type: type[Reply]) -> dict[str, Any]:
-    """`response_format` that binds a model to the shape, made once; not to be changed by who gets it."""
-    shape = {"name": reply_type.__name__, "strict": True, "schema": _shape(reply_type.model_json_schema())}
-    return {"type": "json_schema", "json_schema": shape}
+def json_schema(reply_type: type[Reply]) -> dict[str, Any]:
+    """What `response_format` binds a model to, made once; not to be changed by who gets it."""
+    return {"name": reply_type.__name__, "strict": True, "schema": _shape(reply_type.model_json_schema())}
 
 
 @lru_cache(maxsize=256)

@@ -2,16 +2,20 @@
 
 import asyncio
 import math
+import random
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from dataclasses import dataclass, field, fields, replace
+from itertools import count
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from contend.errors import ModelError, without_secrets
+from contend.errors import ContendError, ModelError, without_secrets
+from contend.llm import CONTEXT_REMEDY, LEAST_CONTEXT_TOKENS, WHERE_CONTEXT_IS_SET
+from contend.llm.refusals import Change, RequestForm, context_size
 from contend.text import clean, shorten
 
 if TYPE_CHECKING:
@@ -20,6 +24,9 @@ if TYPE_CHECKING:
     from langchain_core.messages import AIMessage
 
 
+_FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 0.5, 8.0
+"""Between two attempts: doubled each time."""
+_MOST_HASTY_RETRIES = 2
 _DIGITS = re.compile(r"\d")
 _MOST = 100
 _ROUND = 5
@@ -119,34 +126,48 @@ def _likely(token: _TokenLogprob) -> dict[str, float]:
     return {choice.token: math.exp(min(0.0, choice.logprob)) for choice in usable}
 
 
-class FormatRefused(ModelError):  # noqa: N818 - named by what the caller meets
-    """The endpoint doesn't know the reply format that was asked for."""
+class RequestRefused(ModelError):  # noqa: N818 - named by what the caller meets
+    """The request was refused as it was; `words` are the endpoint's. In another form it may be taken."""
 
-
-class OptionRefused(ModelError):  # noqa: N818 - named by what the caller meets
-    """An option is refused that a request can do without or with less of: `logprobs`, `temperature`, `max_tokens`."""
-
-    def __init__(self, message: str, *, option: str) -> None:
+    def __init__(self, message: str, *, words: str) -> None:
         super().__init__(message)
-        self.option = option
+        self.words = words
 
 
-_NAMES_OF_OPTIONS = {
-    "logprobs": ("logprobs",),
-    "temperature": ("temperature",),
-    "max_tokens": ("max_tokens", "max_completion_tokens", "max_output_tokens"),
-}
-"""What OpenAI, Anthropic and Google call them: their errors say by words alone which one it is."""
+class Unavailable(ModelError):  # noqa: N818 - named by what the caller meets
+    """The endpoint may answer when it is asked again, after `wait` seconds if it says so.
+
+    `patient`: it is away or busy, and is asked until the call's deadline; else twice more.
+    """
+
+    def __init__(self, message: str, *, wait: float | None = None, patient: bool = True) -> None:
+        super().__init__(message, transient=True)
+        self.wait = wait
+        self.patient = patient
 
 
-def refused_option(words: str) -> str | None:
-    """The option of an OptionRefused that an endpoint's error is about."""
-    names = _NAMES_OF_OPTIONS.items()
-    return next((option for option, names_of_one in names if any(name in words for name in names_of_one)), None)
+def context_exceeded(who: str, words: str) -> ModelError:
+    """A prompt that a model refused for its length, in whatever `words`."""
+    size = context_size(words)
+    tokens = f" of {size:,} tokens" if size else ""
+    remedy = CONTEXT_REMEDY
+    if size and size >= LEAST_CONTEXT_TOKENS:
+        remedy = (
+            f"tell it under [context] in config/models.toml, or raise it where the model runs ({WHERE_CONTEXT_IS_SET})"
+        )
+    return ModelError(f"{who}: the prompt is longer than the model's context{tokens}: {remedy}")
+
+
+PATIENT_STATUSES = frozenset({408, 425, 429, 502, 503, 504, *range(520, 530)})
+"""HTTP statuses of an endpoint that is away, loads a model or has too much to do."""
 
 
 class NoAnswer(Exception):  # noqa: N818 - it says why, and is caught where the endpoint was asked
-    """Why an endpoint's models could not be had."""
+    """Why an endpoint's models could not be had; `remedy`: what to do, where it is another than usual."""
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        super().__init__(message)
+        self.remedy = remedy
 
 
 class SlowAnswer(NoAnswer):
@@ -162,11 +183,14 @@ class SettingNames(NamedTuple):
 
 @dataclass(frozen=True)
 class CallLimits:
-    """What holds for every call of an endpoint; the deadline for a call with all its repeats, once a slot is free."""
+    """What holds for every call of an endpoint; the deadline for a call with all its repeats, once a slot is free.
+
+    Without `max_retries` an endpoint that is away or busy is asked again until the deadline.
+    """
 
     call_deadline_seconds: float = 300
     max_calls_in_flight: int = 64
-    max_retries: int = 2
+    max_retries: int | None = None
 
 
 class Turn(NamedTuple):
@@ -177,13 +201,17 @@ class Turn(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What a model is asked. Without a `temperature` the model has its own."""
+    """What a model is asked. Without a `temperature` the model has its own; `form`: how to ask for it.
+
+    `json_schema`: the shape of the reply as OpenAI's `response_format` has it.
+    """
 
     turns: Sequence[Turn]
     max_output_tokens: int
-    response_format: Mapping[str, Any]
+    json_schema: Mapping[str, Any]
     logprobs: bool = False
     temperature: float | None = None
+    form: RequestForm = RequestForm()
 
 
 class Completion(NamedTuple):
@@ -210,40 +238,75 @@ class Clients:
 class Endpoint(ABC):
     """Language models behind one client and one limit of calls in flight, which all teams share.
 
-    `address`: where it is, fit to be shown; `remedy`: what to look at where it does not answer. `without_schemas` holds
-    models that refused a JSON schema once, `refused_options` a model and an option of a request that it refused once.
+    `address`: where it is, fit to be shown; `remedy`: what to look at where it does not answer. `form_fields`: what a
+    request to it can have otherwise. How each model is asked is learned from what it refuses, and kept.
     """
+
+    form_fields: ClassVar[frozenset[str]] = frozenset(each.name for each in fields(RequestForm))
+    first_form = RequestForm()
 
     def __init__(self, address: str, remedy: str, limits: CallLimits) -> None:
         self.address = address
         self.remedy = remedy
         self.limits = limits
-        self.without_schemas: set[str] = set()
-        self.refused_options: set[tuple[str, str]] = set()
+        self._forms: dict[str, RequestForm] = {}
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Clients] = WeakKeyDictionary()
 
+    def form(self, model: str) -> RequestForm:
+        """How a model is asked, as far as it is known."""
+        return self._forms.get(model, self.first_form)
+
+    def learn(self, model: str, change: Change) -> None:
+        """Keep what a model was asked otherwise, now that it answered."""
+        self._forms[model] = replace(self.form(model), **change)
+
     async def complete(self, model: str, request: Request) -> Completion:
-        """Ask one model once; at most `max_output_tokens` come back.
+        """Ask one model once, and again while the endpoint is away or busy; at most `max_output_tokens` come back.
 
         Raises:
-            ModelError: refused, unreachable, or not done within the deadline; FormatRefused for the reply format,
-                OptionRefused for `logprobs`, `temperature` or `max_tokens`.
+            RequestRefused: in another form the request may be taken.
+            ModelError: refused, unreachable, or not done within the deadline.
         """
-        seconds = self.limits.call_deadline_seconds
-        who = f"model {model!r} at {self.address}"
+        who, failure = f"model {model!r} at {self.address}", None
         try:
-            async with self._here().slots, asyncio.timeout(seconds):
-                return await self._ask(model, request)
-        except ModelError:
-            raise
+            async with self._here().slots, asyncio.timeout(self.limits.call_deadline_seconds) as deadline:
+                for attempt in count():
+                    try:
+                        return await self._ask(model, request)
+                    except Exception as error:  # noqa: BLE001 - vendors raise what they like; no cause: it may hold a key
+                        failure = error if isinstance(error, ContendError) else self._failure(error, who)
+                    await asyncio.sleep(self._wait(failure, attempt, deadline.when() or 0.0, who))
         except TimeoutError:
+            if failure is not None:
+                raise failure from None
             raise ModelError(
-                f"{who} gave no whole answer within {seconds:g} s: try again, or raise CONTEND_CALL_DEADLINE_SECONDS"
-                " for a slow endpoint",
+                f"{who} gave no whole answer within {self.limits.call_deadline_seconds:g} s: try again, or raise"
+                " CONTEND_CALL_DEADLINE_SECONDS for a slow endpoint",
                 transient=True,
             ) from None
-        except Exception as error:  # noqa: BLE001 - vendors raise what they like; no cause: it may hold a key
-            raise self._failure(error, who) from None
+        raise AssertionError  # `count` does not end
+
+    def _wait(self, failure: ContendError, attempt: int, ends_at: float, who: str) -> float:
+        """The seconds before the next attempt.
+
+        Raises:
+            ContendError: the failure, where it would not help to ask again or there is no time left for it.
+        """
+        most = self.limits.max_retries
+        if not isinstance(failure, Unavailable) or (most is not None and attempt >= most):
+            raise failure from None
+        if not failure.patient and attempt >= _MOST_HASTY_RETRIES:
+            raise failure from None
+        backoff: float = min(_FIRST_WAIT_SECONDS * 2**attempt, _LONGEST_WAIT_SECONDS) * random.uniform(0.8, 1)  # noqa: S311 - no secret
+        remaining = ends_at - asyncio.get_running_loop().time()
+        if (wait := failure.wait) is not None and wait > remaining:
+            raise ModelError(
+                f"{who} asks to wait {wait:.0f} s, more than the call has left of its"
+                f" {self.limits.call_deadline_seconds:g} s: go on later, or raise CONTEND_CALL_DEADLINE_SECONDS"
+            ) from None
+        if backoff > remaining:
+            raise failure from None
+        return max(backoff, wait or 0.0)
 
     @abstractmethod
     async def _ask(self, model: str, request: Request) -> Completion: ...

@@ -7,25 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 from contend.errors import ModelError, is_passing
 from contend.llm.endpoint import (
+    PATIENT_STATUSES,
     CallLimits,
     Completion,
     Endpoint,
-    FormatRefused,
     NoAnswer,
-    OptionRefused,
     Request,
+    RequestRefused,
+    Unavailable,
     completion_of,
-    refused_option,
+    context_exceeded,
     without_keys,
 )
-from contend.llm.naming import call_config
+from contend.llm.refusals import topic_of
 from contend.registry import Function, error_line
 from contend.text import clean
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-_BAD_REQUEST = 400
+_BAD_REQUEST = {400, 422}
+_OWN_RETRIES = 2
+"""A package's client asks again by itself, too, and knows its vendor's waits."""
 
 PACKAGES: dict[str, tuple[str, str]] = {
     "anthropic": ("langchain_anthropic", "ChatAnthropic"),
@@ -86,6 +89,8 @@ class LangChainEndpoint(Endpoint):
     `key`: that which it is given, kept out of errors.
     """
 
+    form_fields = frozenset({"reply_format", "shape_shown", "most_output", "temperature", "logprobs", "system_role"})
+
     def __init__(
         self,
         address: str,
@@ -101,27 +106,31 @@ class LangChainEndpoint(Endpoint):
 
     async def _ask(self, model: str, request: Request) -> Completion:
         if request.logprobs:
-            raise OptionRefused(f"model {model!r}: its log-probabilities are not read", option="logprobs")
+            raise RequestRefused(f"model {model!r}: its log-probabilities are not read", words="logprobs")
         options: dict[str, float] = {"max_tokens": request.max_output_tokens}
         options |= {} if request.temperature is None else {"temperature": request.temperature}
         chat = await self._chat_for(model, options)
         messages = [(turn.role, clean(turn.text)) for turn in request.turns]
-        return await _ask(chat, messages, request.response_format)
+        return await _ask(chat, messages, request)
 
     def _failure(self, error: Exception, who: str) -> ModelError:
         from langchain_core.exceptions import ContextOverflowError  # noqa: PLC0415 - heavy, and imported by now
 
         if isinstance(error, NotImplementedError):
-            return FormatRefused(f"{who} takes no shape of replies")
-        if isinstance(error, ContextOverflowError):
-            return ModelError(f"{who}: the prompt is longer than the model's context: choose a larger one")
-        status = getattr(error, "status_code", None)
+            return RequestRefused(f"{who} takes no shape of replies", words="json_schema")
+        status, words = getattr(error, "status_code", None), str(error)
+        topic = topic_of(words)
+        if isinstance(error, ContextOverflowError) or (status in _BAD_REQUEST and topic == "context"):
+            return context_exceeded(who, words)
         reason = without_keys(error_line(error), self._key)
-        if status == _BAD_REQUEST and (option := refused_option(str(error))):
-            return OptionRefused(f"{who} refused the {option} ({reason}): choose another model", option=option)
+        if status in _BAD_REQUEST and topic is None:
+            return RequestRefused(f"{who} refused the request ({reason}): choose another model", words=words)
         # LangChain's own errors say it themselves; for the others, their HTTP status does.
         passing = isinstance(error, OSError) or getattr(error, "is_retryable", False) or is_passing(status)
-        return ModelError(f"{who} failed ({reason}): {self.remedy}", transient=passing)
+        message = f"{who} failed ({reason}): {self.remedy}"
+        if not passing:
+            return ModelError(message)
+        return Unavailable(message, patient=status in PATIENT_STATUSES or isinstance(error, OSError))
 
     async def models(self, names: Sequence[str]) -> list[str]:
         """All that are wanted: none is asked, but each is made as a call would; see `Endpoint.models`."""
@@ -147,18 +156,17 @@ class LangChainEndpoint(Endpoint):
             raise NoAnswer(f"cannot make {model}: {without_keys(error_line(error), self._key)}") from None
 
     async def _chat_for(self, model: str, options: Mapping[str, Any]) -> "BaseChatModel":
-        waiting = {"timeout": self.limits.call_deadline_seconds, "max_retries": self.limits.max_retries}
+        retries = _OWN_RETRIES if self.limits.max_retries is None else self.limits.max_retries
+        waiting = {"timeout": self.limits.call_deadline_seconds, "max_retries": retries}
         return await self._chat((model, *options.items()), lambda _: self._make(model, **waiting, **options))
 
 
-async def _ask(
-    chat: "BaseChatModel", messages: Sequence[tuple[str, str]], response_format: Mapping[str, Any]
-) -> Completion:
-    config = call_config()
-    shape = response_format.get("json_schema")
-    if shape is None:
+async def _ask(chat: "BaseChatModel", messages: Sequence[tuple[str, str]], request: Request) -> Completion:
+    config: Any = {"tags": ["nostream"]}
+    if request.form.reply_format != "json_schema":
         return completion_of(await chat.ainvoke(messages, config))
     # Most models take a shape as a tool, which needs a name.
+    shape = request.json_schema
     schema = {"title": shape["name"], "description": shape["name"], **shape["schema"]}
     answer: Any = await chat.with_structured_output(schema, include_raw=True).ainvoke(messages, config)
     value = answer["parsed"]

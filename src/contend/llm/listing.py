@@ -4,23 +4,20 @@ import asyncio
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit, urlunsplit
+from typing import Any
 
-from contend.llm.endpoint import NoAnswer, SlowAnswer
+from contend.connections import connection_failure
+from contend.llm.address import OPENAI_HOST, EndpointAddress, open_client
+from contend.llm.endpoint import NoAnswer, SlowAnswer, without_keys
 
-if TYPE_CHECKING:
-    import ssl
-
-OPENAI_HOST = "api.openai.com"
 ANSWER_SECONDS = 3.0
 _MOST_BYTES = 4_000_000
 _CONNECT_SECONDS = 1.5
 _OK = 200
 _BAD_KEY = {401, 403}
 _NO_SUCH_PATH = {404, 405}
-_NOT_READY = {502, 503, 504}
+_LOADING = 503
+_AWAY = {502, 504}
 _SIZE_NAMES = frozenset(
     {"max_model_len", "context_length", "context_window", "max_context_length", "max_input_tokens"}
     | {"n_ctx", "n_ctx_train", "loaded_context_length"}
@@ -33,15 +30,13 @@ class Unlisted(NoAnswer):
     """It answered, by a status that is no list."""
 
 
-async def listed_models(
-    url: str, key: str | None, *, seconds: float = ANSWER_SECONDS, direct: bool = False
-) -> list[Mapping[str, Any]]:
-    """The models that `GET {url}/models` lists, each with its `id`. `direct` passes by proxies.
+async def listed_models(address: EndpointAddress, *, seconds: float = ANSWER_SECONDS) -> list[Mapping[str, Any]]:
+    """The models that `GET {url}/models` lists, each with its `id`.
 
     Raises:
         NoAnswer: unreachable, too slow, refused, or not such a server; says which.
     """
-    status, body = await _ask("GET", f"{url.rstrip('/')}/models", key, seconds, direct=direct)
+    status, body = await _ask("GET", address, address.path("models"), seconds)
     if status in _BAD_KEY:
         raise Unlisted(f"refused the key (status {status})")
     if status != _OK:
@@ -52,7 +47,7 @@ async def listed_models(
     return models
 
 
-async def endpoint_models(url: str, key: str | None, *, seconds: float = ANSWER_SECONDS) -> list[str]:
+async def endpoint_models(address: EndpointAddress, *, seconds: float = ANSWER_SECONDS) -> list[str]:
     """The models of an endpoint by name; none where it lists nothing and yet takes chats.
 
     Some endpoints list their models to nobody, or not to every key. A chat without a message tells then: who knows the
@@ -60,25 +55,27 @@ async def endpoint_models(url: str, key: str | None, *, seconds: float = ANSWER_
 
     Raises:
         NoAnswer: unreachable, no such server, or it refused the key; says which.
-        SlowAnswer: connected, and not done in time.
+        SlowAnswer: connected, and not done in time, or it loads a model.
     """
     try:
-        models = await listed_models(url, key, seconds=seconds)
+        models = await listed_models(address, seconds=seconds)
     except Unlisted:
-        await _check_chat(url, key, seconds)
+        await _check_chat(address, seconds)
         return []
     # Azure lists what could be deployed, and is asked by the names that deployments were given.
-    return [] if (urlsplit(url).hostname or "").endswith(".azure.com") else [str(model["id"]) for model in models]
+    return [] if address.host.endswith(".azure.com") else [str(model["id"]) for model in models]
 
 
-async def _check_chat(url: str, key: str | None, seconds: float) -> None:
-    status, _ = await _ask("POST", f"{url.rstrip('/')}/chat/completions", key, seconds)
+async def _check_chat(address: EndpointAddress, seconds: float) -> None:
+    status, _ = await _ask("POST", address, address.path("chat/completions"), seconds)
     if status in _BAD_KEY:
         raise NoAnswer(f"refused the key (status {status})")
     if status in _NO_SUCH_PATH:
         raise NoAnswer(f"knows no chat there (status {status}; the address usually ends in /v1)")
-    if status in _NOT_READY:
-        raise NoAnswer(f"is not ready (status {status}; it may still load a model)")
+    if status == _LOADING:
+        raise SlowAnswer(f"is not ready (status {status})")
+    if status in _AWAY:
+        raise NoAnswer(f"is away (status {status})")
 
 
 def missing_models(models: Iterable[str], known_models: Iterable[str]) -> list[str]:
@@ -94,7 +91,7 @@ def missing_models(models: Iterable[str], known_models: Iterable[str]) -> list[s
     return [name for name in models if not {name.casefold(), name.casefold().partition(":")[0]} & names_there]
 
 
-async def _ask(method: str, url: str, key: str | None, seconds: float, *, direct: bool = False) -> tuple[int, bytes]:
+async def _ask(method: str, address: EndpointAddress, url: str, seconds: float) -> tuple[int, bytes]:
     """Status and body; what is posted is an empty object.
 
     Raises:
@@ -102,16 +99,18 @@ async def _ask(method: str, url: str, key: str | None, seconds: float, *, direct
     """
     import httpx2  # noqa: PLC0415 - heavy
 
-    bare, login = parted_login(url)
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    headers = {"Authorization": f"Bearer {address.key}"} if address.key else {}
+    headers |= address.headers
     # The whole is bounded below; a host that takes no connection is another fault than a slow one.
     timeout = httpx2.Timeout(None, connect=_CONNECT_SECONDS)
     try:
         async with asyncio.timeout(seconds):
-            verify = await asyncio.to_thread(certificates)
-            client = httpx2.AsyncClient(auth=login, timeout=timeout, trust_env=not direct, verify=verify)
+            client = await asyncio.to_thread(open_client, address, timeout=timeout)
             content: dict[str, str] | None = {} if method == "POST" else None
-            async with client, client.stream(method, bare, headers=headers, json=content) as answer:
+            async with (
+                client,
+                client.stream(method, url, headers=headers, params=address.query or None, json=content) as answer,
+            ):
                 body = bytearray()
                 async for part in answer.aiter_bytes():
                     body += part
@@ -121,15 +120,9 @@ async def _ask(method: str, url: str, key: str | None, seconds: float, *, direct
     except TimeoutError:
         raise SlowAnswer(f"did not answer within {seconds:g} s") from None
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-        raise NoAnswer(f"cannot be reached ({type(error).__name__})") from None
-
-
-@cache
-def certificates() -> "ssl.SSLContext":
-    """Whom to believe, for all clients of models in this process: each context costs 30 ms. Not on the event loop."""
-    import httpx2  # noqa: PLC0415 - heavy
-
-    return httpx2.create_ssl_context()
+        failure = connection_failure(error, address.url)
+        reason = without_keys(failure.reason, *address.secrets)
+        raise NoAnswer(f"cannot be reached ({reason})", remedy=failure.remedy) from None
 
 
 def _json_of(body: bytes) -> object:
@@ -168,28 +161,28 @@ class EndpointSizes:
         )
 
 
-async def read_sizes(url: str, key: str | None) -> EndpointSizes:
+async def read_sizes(address: EndpointAddress) -> EndpointSizes:
     """Ask an endpoint for its models and their sizes, a few seconds at most; one that fails to answer tells nothing."""
-    if urlsplit(url).hostname == OPENAI_HOST:
+    if address.host == OPENAI_HOST:
         return EndpointSizes()  # lists no sizes
     try:
-        models = await listed_models(url, key)
+        models = await listed_models(address)
     except NoAnswer:
         return EndpointSizes()
     if models and all("meta" not in model and any(_sizes(model)) for model in models):
         return EndpointSizes(models)
-    base = url.rstrip("/").removesuffix("/v1")
+    base = address.url.removesuffix("/v1")
     # llama.cpp's, LM Studio's and Ollama's.
     paths = ("props", "api/v0/models", "api/ps")
-    server, studio, ollama = await asyncio.gather(*(_beside(f"{base}/{path}", key) for path in paths))
+    server, studio, ollama = await asyncio.gather(*(_beside(address, f"{base}/{path}") for path in paths))
     beside = [*(_entries_of(studio, "data") or ()), *(_entries_of(ollama, "models") or ())]
     return EndpointSizes(models, beside, server)
 
 
-async def _beside(url: str, key: str | None) -> object:
+async def _beside(address: EndpointAddress, url: str) -> object:
     """What a path beside the API gives; None where that fails."""
     try:
-        status, body = await _ask("GET", url, key, ANSWER_SECONDS)
+        status, body = await _ask("GET", address, url, ANSWER_SECONDS)
     except NoAnswer:
         return None
     return _json_of(body) if status == _OK else None
@@ -207,11 +200,3 @@ def _sizes(answer: object) -> Iterator[int]:
         if key in _SIZE_NAMES and isinstance(value, int) and value >= _LEAST_SIZE:
             yield value
         yield from _sizes(value)
-
-
-def parted_login(url: str) -> tuple[str, tuple[str, str] | None]:
-    """An address without the user and password in it, and these: clients log the addresses they ask."""
-    parts = urlsplit(url)
-    bare = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-    login = (unquote(parts.username or ""), unquote(parts.password or ""))
-    return bare, login if any(login) else None

@@ -50,7 +50,15 @@ def _packaged_endpoint(config: ProviderConfig, key: str | None, limits: CallLimi
 KINDS: Registry[Callable[..., Endpoint]] = Registry(
     "kind of provider",
     {
-        _OPENAI: lambda config, key, limits, names: OpenAIEndpoint(config.base_url, key, limits, names=names),
+        _OPENAI: lambda config, key, limits, names: OpenAIEndpoint(
+            config.base_url,
+            key,
+            limits,
+            names=names,
+            extra_body=config.extra_body,
+            headers=config.headers,
+            stream=config.stream,
+        ),
         **dict.fromkeys(PACKAGES, _packaged_endpoint),
     },
 )
@@ -84,7 +92,7 @@ class LanguageModels:
         self._library = library
         self._ledger_of = ledger_of
         self._context_of = context_of
-        self._environment = {**dotenv_values(".env"), **os.environ}
+        self._environment = {**dotenv_values(".env", encoding="utf-8-sig"), **os.environ}
         self._endpoints: dict[str, Endpoint] = {}
         self._models: dict[str, Model] = {}
         self._functions = {name: load(each.function) for name, each in config.providers.items() if each.function}

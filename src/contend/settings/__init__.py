@@ -3,7 +3,6 @@
 A value comes from the caller, else the environment, else the workspace's TOML, else the shipped defaults.
 """
 
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -28,6 +27,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from contend.errors import InputError
 from contend.models.options import DEPTHS, Depth, DepthDefaults, ResolvedOptions, Role, RunOptions, TeamConfig
+from contend.parsing import parse_json
 from contend.settings.files import Config, OrchestratorSettings, first_fault, validate
 from contend.text import question_language
 
@@ -77,6 +77,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix="CONTEND_",
         env_file=".env",
+        env_file_encoding="utf-8-sig",
         extra="ignore",
         populate_by_name=True,
         hide_input_in_errors=True,
@@ -100,7 +101,8 @@ class Settings(BaseSettings):
     """Minutes after which Redis forgets a checkpoint that nobody saved or read; a run at work must outlast it."""
     call_deadline_seconds: Annotated[float, Field(gt=0)] = 300
     max_calls_in_flight: Annotated[int, Field(ge=1)] = 64
-    max_retries: Annotated[int, Field(ge=0)] = 2
+    max_retries: Annotated[int, Field(ge=0)] | None = None
+    """Repeats of a model call; None for as many as its deadline has room for."""
     record: Path | None = None
     """The file to which a run's model replies are added."""
     replay: Path | None = None
@@ -178,7 +180,12 @@ def secret_text(secret: SecretStr | None) -> str:
 
 def _nearest_workspace(here: Path) -> Path:
     near = (each for each in (here, *here.parents) if (each / "config" / "orchestrator.toml").is_file())
-    return next(near, user_data_path("contend", appauthor=False))
+    if workspace := next(near, None):
+        return workspace
+    try:
+        return user_data_path("contend", appauthor=False)
+    except RuntimeError as error:
+        raise InputError("the user has no home folder: set HOME, or CONTEND_WORKSPACE to a folder") from error
 
 
 def _split_redis(url: str) -> tuple[str, str, int, str] | None:
@@ -265,7 +272,7 @@ def environment_options(environment: Mapping[str, str | None] | None = None) -> 
     Raises:
         InputError: a value is not usable; names the variable.
     """
-    variables = {**dotenv_values(".env"), **os.environ} if environment is None else environment
+    variables = {**dotenv_values(".env", encoding="utf-8-sig"), **os.environ} if environment is None else environment
     values = {
         name: _from_text(value, field.annotation)
         for name, field in RunOptions.model_fields.items()
@@ -383,7 +390,7 @@ def _choose_teams(config: Config, names: list[str] | None) -> list[TeamConfig]:
 def _from_text(text: str, annotation: object) -> object:
     if text.startswith(("[", "{")):
         try:
-            return json.loads(text)
+            return parse_json(text)
         except ValueError:
             return text
     wants_list = any(get_origin(part) is list for part in getattr(annotation, "__args__", (annotation,)))

@@ -1,6 +1,5 @@
 """The workspace's TOML files; the shipped ones fill what they leave out."""
 
-import tomllib
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +11,7 @@ from contend.errors import InputError
 from contend.models.options import ContestLimits, EvaluatorConfig, JudgmentConfig, Role, RunOptions, TeamConfig
 from contend.models.record import IDENTIFIER_PATTERN, IDENTIFIER_RULE, FunctionName, Identifier, Record
 from contend.models.research import SourceName
+from contend.parsing import parse_toml
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -90,7 +90,8 @@ class ProviderConfig(Record):
 
     `kind` is `openai` for any OpenAI-compatible endpoint, or a provider of LangChain's `init_chat_model`; in place of
     it `function` makes a LangChain chat model of a model's name. `api_key_env` names the variable that holds the key.
-    Limits that are left out are those of the process.
+    `extra_body` and `headers` go with each call of kind `openai`, and with `stream` its replies come in parts. Limits
+    that are left out are those of the process.
     """
 
     kind: str = "openai"
@@ -99,6 +100,15 @@ class ProviderConfig(Record):
     api_key_env: str | None = None
     max_calls_in_flight: Annotated[int, Field(ge=1)] | None = None
     call_deadline_seconds: Annotated[float, Field(gt=0)] | None = None
+    extra_body: dict[str, Any] = Field(default_factory=dict)
+    headers: dict[str, Annotated[str, Field(pattern=r"^[\x20-\x7e]*$")]] = Field(default_factory=dict)
+    stream: bool = False
+
+    @model_validator(mode="after")
+    def _of_openai_alone(self) -> Self:
+        if (self.kind != "openai" or self.function) and (self.extra_body or self.headers or self.stream):
+            raise ValueError("extra_body, headers and stream are of kind openai: set them where the chat model is made")
+        return self
 
 
 class ModelsConfig(Record):
@@ -241,8 +251,8 @@ def _with_shipped_values(files: Mapping[str, Path], name: str, kind: type[M]) ->
 def read_toml(path: Path) -> dict[str, Any]:
     """Raises: InputError where it is not TOML or cannot be read."""
     try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return parse_toml(path.read_text("utf-8"))
+    except ValueError as error:
         raise InputError(f"{path}: not valid TOML: {error}") from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error

@@ -12,13 +12,13 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeVar
 
+from contend.connections import certificates
 from contend.errors import SourceError
 from contend.models.research import FoundPassage
 from contend.settings import service_address
 from contend.sources.calls import (
     Queue,
     TransientError,
-    certificates,
     http_client,
     refuse_if_busy,
     why_unreachable,

@@ -8,21 +8,18 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Hashable
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cache
 from threading import Event
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
 
 import tenacity
 
-from contend.errors import SourceError, is_passing, seconds_to_wait
+from contend.connections import certificates, proxy_for
+from contend.errors import InputError, SourceError, is_passing, seconds_to_wait
 from contend.text import host_of
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpx
 
 
@@ -36,7 +33,11 @@ async def why_unreachable(url: str, *, seconds: float = _CHECK_SECONDS) -> str |
 
     Nothing is asked of the service: arXiv counts each request.
     """
-    server = urlsplit(_proxy_for(url) or url)
+    try:
+        proxy = await asyncio.to_thread(proxy_for, url)
+    except InputError as error:
+        return str(error)
+    server = urlsplit(proxy.url if proxy else url)
     port = server.port or (443 if server.scheme == "https" else 80)
     try:
         async with asyncio.timeout(seconds):
@@ -51,23 +52,10 @@ async def why_unreachable(url: str, *, seconds: float = _CHECK_SECONDS) -> str |
     return None
 
 
-def _proxy_for(url: str) -> str | None:
-    proxy = None if proxy_bypass(host_of(url)) else getproxies().get(urlsplit(url).scheme)
-    return proxy if proxy is None or "//" in proxy else f"http://{proxy}"
-
-
 def _reason(error: OSError) -> str:
     if error.errno is not None and error.errno > 0:
         return os.strerror(error.errno)
     return error.strerror or "unreachable"
-
-
-@cache
-def certificates() -> "ssl.SSLContext":
-    """Whom to believe on the web, for all calls of this process: each context costs 20 ms. Not on the event loop."""
-    import httpx  # noqa: PLC0415 - heavy
-
-    return httpx.create_ssl_context()
 
 
 class TransientError(SourceError):
@@ -87,14 +75,17 @@ async def http_client(address: str, seconds: float, **options: Any) -> "AsyncIte
 
     Raises:
         TransientError: no connection, or no whole answer in time.
-        SourceError: an answer that cannot be read.
+        SourceError: an answer that cannot be read, or proxy or certificates that the environment names wrongly.
     """
-    await asyncio.to_thread(certificates)
-    import httpx  # noqa: PLC0415 - heavy, and loaded by now, off the event loop
-
     host = host_of(address)
     try:
-        async with asyncio.timeout(seconds), httpx.AsyncClient(verify=certificates(), **options) as http:
+        client = await asyncio.to_thread(_client, address, **options)
+    except InputError as error:
+        raise SourceError(str(error)) from None
+    import httpx  # noqa: PLC0415 - heavy, and loaded by now, off the event loop
+
+    try:
+        async with asyncio.timeout(seconds), client as http:
             yield http
     except TimeoutError:
         raise TransientError(f"no whole answer from {host} in time") from None
@@ -102,6 +93,13 @@ async def http_client(address: str, seconds: float, **options: Any) -> "AsyncIte
         raise SourceError(f"{host} gave an unusable answer ({type(error).__name__})") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise TransientError(f"no connection to {host} ({type(error).__name__})") from None
+
+
+def _client(address: str, **options: Any) -> "httpx.AsyncClient":  # noqa: ANN401 - the client's own
+    import httpx  # noqa: PLC0415 - heavy
+
+    proxy = proxy_for(address)
+    return httpx.AsyncClient(verify=certificates(), proxy=proxy.url if proxy else None, trust_env=False, **options)
 
 
 def refuse_if_busy(service: str, response: "httpx.Response") -> None:

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import httpx
 
-from contend.sources.calls import certificates
+from contend.connections import certificates
 from contend.sources.readers.document import Unreadable
 
 Address = IPv4Address | IPv6Address

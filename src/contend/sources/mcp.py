@@ -1,7 +1,6 @@
 """A tool of an MCP server that searches: started and ended with each search, or asked at its address."""
 
 import asyncio
-import json
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -12,6 +11,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from contend.errors import InputError, SourceError, without_secrets
+from contend.parsing import parse_json
 from contend.settings.files import SourceConfig
 from contend.sources.calls import TransientError
 from contend.sources.source import FunctionSource
@@ -148,7 +148,7 @@ def _parse(texts: Sequence[str]) -> list[object]:
     replies: list[object] = []
     for text in texts:
         try:
-            replies.append(json.loads(text))
+            replies.append(parse_json(text))
         except ValueError:
             continue
     objects = [each for each in replies if isinstance(each, Mapping)]

@@ -1,0 +1,187 @@
+"""What an OpenAI-compatible server sent: a chat completion in its usual shape, or what went wrong in its own words."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+_STATUS_BY_NAME = {
+    "invalid_request_error": 400,
+    "bad_request": 400,
+    "context_length_exceeded": 400,
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "insufficient_quota": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "model_not_found": 404,
+    "request_timeout": 408,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "api_error": 500,
+    "server_error": 500,
+    "internal_error": 500,
+    "internal_server_error": 500,
+    "timeout": 504,
+    "overloaded_error": 529,
+}
+"""The HTTP status of an error's `code`, `type` or `status` in words."""
+_WORDS = ("message", "error", "detail", "msg", "errors", "error_message", "error_msg", "description", "reason", "raw")
+"""The keys of an error under which its text may stand, likeliest first."""
+_REASONING = ("reasoning_content", "reasoning", "thinking")
+_DEEPEST = 8
+
+
+class ErrorInAnswer(Exception):  # noqa: N818 - named by what it is
+    """An answer of HTTP status 200 that tells of an error; `status` is the one it should have had, None if unknown."""
+
+    def __init__(self, body: object) -> None:
+        self.body = body
+        self.status = error_status(body)
+        super().__init__(error_text(body))
+
+
+class NoCompletion(Exception):  # noqa: N818 - named by what it is
+    """An answer of HTTP status 200 that is no chat completion; `is_json`: asking again may give one."""
+
+    def __init__(self, message: str, *, is_json: bool) -> None:
+        super().__init__(message)
+        self.is_json = is_json
+
+
+def read_completion(text: str) -> dict[str, Any]:
+    """A chat completion, whole or in the parts of a stream; content, tool calls and token counts in OpenAI's shape.
+
+    Raises:
+        ErrorInAnswer: it tells of an error.
+        NoCompletion: it is something else, or has no choice.
+    """
+    body = _streamed(text) if text.lstrip().startswith(("data:", "event:", ":")) else _loaded(text)
+    if not isinstance(body, dict):
+        raise NoCompletion(f"it begins with {text[:40]!r}", is_json=body is not None)
+    choices = [choice for choice in body.get("choices") or () if isinstance(choice, dict)]
+    if not choices and (body.get("error") or body.get("detail") or body.get("errors")):
+        raise ErrorInAnswer(body)
+    if not choices:
+        raise NoCompletion("it has no choices", is_json=True)
+    choice = choices[0]
+    # OpenRouter tells so of a provider that failed in the middle of its reply.
+    if error := choice.get("error"):
+        raise ErrorInAnswer({"error": error})
+    message = choice.get("message")
+    message = message if isinstance(message, dict) else {}
+    content = _content(choice, message)
+    plain = {"role": "assistant", "content": content, "refusal": _text(message.get("refusal"))}
+    return {**body, "choices": [{**choice, "message": plain}], "usage": _usage(body.get("usage"))}
+
+
+def _content(choice: Mapping[str, Any], message: Mapping[str, Any]) -> str:
+    """The reply, wherever the server put it. Thinking is taken for it if nothing else came and it was not cut off."""
+    calls = [call.get("function") for call in message.get("tool_calls") or () if isinstance(call, dict)]
+    arguments = [call.get("arguments") for call in (*calls, message.get("function_call")) if isinstance(call, dict)]
+    places = [message.get("content"), *arguments, message.get("parsed"), choice.get("text")]
+    if choice.get("finish_reason") != "length":
+        places += [message.get(name) for name in _REASONING]
+    return next((text for place in places if (text := _text(place)).strip()), "")
+
+
+def _text(value: object) -> str:
+    """A text, the text parts of a list, or an object as JSON."""
+    match value:
+        case str():
+            return value
+        case dict():
+            return json.dumps(value, ensure_ascii=False)
+        case list():
+            parts = [part for part in value if isinstance(part, dict)]
+            return "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
+        case _:
+            return ""
+
+
+def _usage(usage: object) -> dict[str, int] | None:
+    """Token counts; None unless both can be read."""
+    names = ("prompt_tokens", "completion_tokens")
+    counts = [_count(usage.get(name)) for name in names] if isinstance(usage, dict) else [None]
+    numbers = [count for count in counts if count is not None]
+    if len(numbers) < len(names):
+        return None
+    return {**dict(zip(names, numbers, strict=True)), "total_tokens": sum(numbers)}
+
+
+def _count(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return max(0, int(float(value)))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _streamed(text: str) -> dict[str, Any]:
+    """The chunks of a stream as one completion. One choice is asked for."""
+    message: dict[str, str] = {}
+    whole: dict[str, Any] = {}
+    reason, arguments, tokens = None, "", list[Any]()
+    for chunk in _chunks(text):
+        whole |= {key: value for key, value in chunk.items() if value is not None and key != "choices"}
+        for choice in chunk.get("choices") or ():
+            part = choice.get("delta") or choice.get("message") or {}
+            for name in ("content", "refusal", *_REASONING):
+                message[name] = message.get(name, "") + _text(part.get(name))
+            for call in part.get("tool_calls") or ():
+                arguments += _text((call.get("function") or {}).get("arguments"))
+            reason = choice.get("finish_reason") or reason
+            tokens += (choice.get("logprobs") or {}).get("content") or ()
+    if not (any(message.values()) or arguments or reason):
+        return whole
+    calls = {"tool_calls": [{"function": {"arguments": arguments}}]} if arguments else {}
+    choice = {"index": 0, "message": message | calls, "finish_reason": reason, "logprobs": {"content": tokens}}
+    return whole | {"choices": [choice]}
+
+
+def _chunks(text: str) -> Iterator[dict[str, Any]]:
+    for line in text.splitlines():
+        chunk = _loaded(line.removeprefix("data:")) if line.startswith("data:") else None
+        if isinstance(chunk, dict):
+            yield chunk
+
+
+def error_text(body: object, depth: int = 0) -> str:
+    """What an error says, however it is wrapped: under any of the usual keys, in a list, in JSON as a text."""
+    if isinstance(body, str):
+        inner = _loaded(body) if body.lstrip().startswith(("{", "[")) and depth < _DEEPEST else None
+        return (inner is not None and error_text(inner, depth + 1)) or body.strip()
+    if depth >= _DEEPEST:
+        return ""
+    if isinstance(body, Sequence):
+        return "; ".join(filter(None, (error_text(item, depth + 1) for item in body)))
+    if not isinstance(body, Mapping):
+        return ""
+    # A gateway's own words say less than those of the provider behind it.
+    texts = [error_text(body[name], depth + 1) for name in _WORDS if body.get(name)]
+    inner_texts = [error_text(body["metadata"], depth + 1)] if isinstance(body.get("metadata"), dict) else []
+    place = ".".join(map(str, body["loc"])) + ": " if isinstance(body.get("loc"), list) else ""
+    told = dict.fromkeys(filter(None, [*texts[:1], *inner_texts]))
+    return place + ": ".join(told) if told else ""
+
+
+def error_status(body: object) -> int | None:
+    """The HTTP status that an error names by number or by word; None where it names none."""
+    error = body.get("error", body) if isinstance(body, Mapping) else body
+    if not isinstance(error, Mapping):
+        return None
+    for value in (error.get("code"), error.get("status"), error.get("type")):
+        number = _count(value)
+        if number is not None and 400 <= number < 600:  # noqa: PLR2004 - HTTP's errors
+            return number
+        if isinstance(value, str) and value.lower() in _STATUS_BY_NAME:
+            return _STATUS_BY_NAME[value.lower()]
+    return None
+
+
+def _loaded(text: str) -> object:
+    """None for what is no JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

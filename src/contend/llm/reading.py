@@ -1,0 +1,142 @@
+"""A reply in the agreed shape out of the text that a model sent, whatever stands around it."""
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from contend.models.replies import Reply
+from contend.text import clean, shorten
+
+R = TypeVar("R", bound=Reply)
+
+MAX_REPLY_CHARACTERS = 2_000_000
+_MOST_STARTS = 300
+"""Places in a text where JSON may begin; thinking with more braces ends in a repair by the model."""
+_MOST_MENDED_CHARACTERS, _MOST_MENDED_BRACKETS = 100_000, 1_500
+"""The mending library takes minutes for a text of nothing but brackets."""
+_DEEPEST_WRAPPING = 4
+_MOST_FAULTS = 3
+_DECODER = json.JSONDecoder()
+
+
+class UnreadableReply(ValueError):  # noqa: N818 - named by what it is
+    """The text is not a reply of the agreed shape; the message says why, short enough to show to the model.
+
+    `has_json`: it holds JSON of some shape.
+    """
+
+    def __init__(self, message: str, *, has_json: bool = True) -> None:
+        super().__init__(message)
+        self.has_json = has_json
+
+
+def read_reply(text: str, reply_type: type[R], *, may_mend: bool = True) -> tuple[R, bool]:
+    """The reply, and whether its JSON was mended; characters that no text should hold are dropped.
+
+    It is looked for in the whole text: after thinking, in fences and tags, within a list or an object. Of several the
+    last one stands. JSON that was cut off is not mended: what is missing would be a guess.
+
+    Raises:
+        UnreadableReply: blank, over 2,000,000 characters, without JSON, or of another shape.
+    """
+    if len(text) > MAX_REPLY_CHARACTERS:
+        raise UnreadableReply(f"the reply has {len(text):,} characters; at most {MAX_REPLY_CHARACTERS:,} are read")
+    bare = clean(text).strip()
+    if not bare:
+        raise UnreadableReply("the reply is empty")
+    values = [*_values_in(bare)]
+    fitting = [reply for value in values for reply in _fitting(value, reply_type)]
+    if fitting:
+        return fitting[-1], False
+    for value in _mended(bare) if may_mend else ():
+        if fitting := [*_fitting(value, reply_type)]:
+            return fitting[-1], True
+    raise _fault(bare, values, reply_type)
+
+
+def _values_in(text: str) -> Iterator[Any]:
+    """The JSON objects and lists of a text, outermost ones only, in their order."""
+    place = 0
+    for _ in range(_MOST_STARTS):
+        place = min((at for bracket in "{[" if (at := text.find(bracket, place)) >= 0), default=-1)
+        if place < 0:
+            return
+        try:
+            value, place = _DECODER.raw_decode(text, place)
+        except ValueError:
+            place += 1
+        except RecursionError:
+            return
+        else:
+            yield value
+
+
+def _mended(text: str) -> Iterator[Any]:
+    """What a library makes of faulty JSON between the first brace and the last, where as many close as open."""
+    body = text[text.find("{") : text.rfind("}") + 1]
+    closes = body.count("{") == body.count("}") and body.count("[") == body.count("]")
+    if not body or not closes or len(body) > _MOST_MENDED_CHARACTERS or body.count("{") > _MOST_MENDED_BRACKETS:
+        return
+    import json_repair  # noqa: PLC0415 - rarely needed
+
+    with suppress(ValueError, RecursionError):
+        yield json_repair.loads(body)
+
+
+def _fitting(value: Any, reply_type: type[R], depth: int = 0) -> Iterator[R]:  # noqa: ANN401 - JSON
+    """The value as a reply, else the replies that it holds: in a list, under a key, as a text of JSON."""
+    if isinstance(value, dict) and value:  # an empty one would be a reply of any shape without required fields
+        try:
+            yield reply_type.model_validate_json(json.dumps(_clean_strings(value), ensure_ascii=False))
+        except (ValidationError, RecursionError):
+            pass
+        else:
+            return
+    if depth < _DEEPEST_WRAPPING:
+        for inner in _inner_values(value):
+            yield from _fitting(inner, reply_type, depth + 1)
+
+
+def _inner_values(value: Any) -> Iterator[Any]:  # noqa: ANN401 - JSON
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for item in items:
+        if isinstance(item, str) and item.lstrip().startswith(("{", "[")):
+            with suppress(ValueError, RecursionError):
+                yield json.loads(item)
+        elif isinstance(item, dict | list):
+            yield item
+
+
+def _clean_strings(value: object) -> object:
+    """Lone surrogates and NUL hide in escapes."""
+    match value:
+        case str():
+            return clean(value)
+        case list():
+            return [_clean_strings(item) for item in value]
+        case dict():
+            return {clean(key): _clean_strings(item) for key, item in value.items()}
+        case _:
+            return value
+
+
+def _fault(text: str, values: list[Any], reply_type: type[Reply]) -> UnreadableReply:
+    """What is wrong with the largest object of the text, else with the text itself."""
+    objects = [value for value in values if isinstance(value, dict)]
+    largest = max((json.dumps(_clean_strings(value), ensure_ascii=False) for value in objects), key=len, default="")
+    begin = text.find("{")
+    try:
+        reply_type.model_validate_json(largest or text[max(begin, 0) :])
+    except ValidationError as error:
+        return UnreadableReply(_explain(error), has_json=begin >= 0)
+    return UnreadableReply("the reply has another shape")
+
+
+def _explain(error: ValidationError) -> str:
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    lines = [f"{'.'.join(map(str, fault['loc'])) or 'reply'}: {fault['msg']}" for fault in faults[:_MOST_FAULTS]]
+    rest = len(faults) - _MOST_FAULTS
+    return shorten("; ".join([*lines, *([f"and {rest} more"] if rest > 0 else [])]), 600)

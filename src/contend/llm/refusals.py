@@ -1,0 +1,160 @@
+"""What an endpoint's refusal is about, in whatever words, and how else a model may be asked."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+Change = Mapping[str, Any]
+"""Fields of a RequestForm with other values."""
+
+
+@dataclass(frozen=True)
+class RequestForm:
+    """How a model is asked. What it refuses, or the endpoint drops, is done without.
+
+    `shape_shown`: the reply's JSON schema stands in the prompt, beside the parameter; `most_output`: the longest reply
+    that it takes, in tokens; without `system_role` the instructions stand in the user's turn.
+    """
+
+    reply_format: Literal["json_schema", "json_object", "none"] = "json_schema"
+    shape_shown: bool = False
+    limit_name: Literal["max_tokens", "max_completion_tokens", "none"] = "max_tokens"
+    most_output: int | None = None
+    temperature: bool = True
+    logprobs: bool = True
+    system_role: bool = True
+    stream: bool = False
+
+    @property
+    def shows_shape(self) -> bool:
+        return self.shape_shown or self.reply_format != "json_schema"
+
+
+SURE_OUTPUT_TOKENS = 6_000
+"""Of a reply, where the model reads little or refuses to write more: about a report of standard length."""
+_LEAST_OUTPUT_TOKENS = 1_000
+
+_NEXT_FORMAT = {"json_schema": "json_object", "json_object": "none"}
+_NEXT_LIMIT = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "none"}
+_FORMAT = re.compile(r"(?i)response_?format|json|schema|grammar|structured|requested parameters")
+_SYSTEM = re.compile(
+    r"(?i)\b(system|developer)\W{0,3}(role|message|prompt|instruction)|\brole\W.{0,40}\b(system|developer)\b"
+    r"|roles? must alternate|only user and assistant|\brole\b.{0,40}\b(user|assistant)\b"
+)
+_OUTPUT_LIMIT = re.compile(r"(?i)max_?(completion_|output_)?tokens|output tokens|completion tokens")
+_UNKNOWN = re.compile(
+    r"(?i)unsupported|not (be )?(supported|permitted|allowed|recogni[sz]ed)|instead|unknown|unrecogni|unexpected"
+    r"|extra|forbidden"
+)
+_NUMBER = re.compile(r"\d[\d,_]*")
+
+
+def changes(form: RequestForm, words: str, *, output: int, usable: frozenset[str]) -> Iterator[Change]:
+    """Other ways to ask a model that refused: first what its words name, then whatever else a request can do without.
+
+    `output`: the longest reply, in tokens, that was asked for; `usable`: the fields that the endpoint's requests have.
+    """
+    every = [*_named(form, words, output), *_all_changes(form, output)]
+    yield from (change for change in every if change.keys() <= usable and replace(form, **change) != form)
+
+
+def _named(form: RequestForm, words: str, output: int) -> Iterator[Change]:
+    lower = words.lower()
+    if _SYSTEM.search(words):
+        yield {"system_role": False}
+    if re.search(r"(?<![a-z])stream", lower):
+        yield {"stream": not form.stream}
+    if "logprob" in lower:
+        yield {"logprobs": False}
+    if "temperature" in lower:
+        yield {"temperature": False}
+    if _OUTPUT_LIMIT.search(words):
+        if _UNKNOWN.search(words):
+            yield _next_limit(form)
+        yield {"most_output": _lower_limit(words, output)}
+        yield _next_limit(form)
+    if _FORMAT.search(words):
+        yield _next_format(form)
+
+
+def _all_changes(form: RequestForm, output: int) -> Iterator[Change]:
+    yield _next_format(form)
+    yield {"logprobs": False, "temperature": False}
+    yield {"system_role": False}
+    yield _next_limit(form)
+    yield {"stream": True}
+    if output > SURE_OUTPUT_TOKENS:
+        yield {"most_output": SURE_OUTPUT_TOKENS}
+
+
+def _next_format(form: RequestForm) -> Change:
+    return {"reply_format": _NEXT_FORMAT.get(form.reply_format, "none")}
+
+
+def _next_limit(form: RequestForm) -> Change:
+    return {"limit_name": _NEXT_LIMIT.get(form.limit_name, "none")}
+
+
+def _lower_limit(words: str, output: int) -> int:
+    """The longest reply that the error names; less than was asked for where it names none."""
+    numbers = [number for number in _numbers(words) if _LEAST_OUTPUT_TOKENS <= number < output]
+    smaller = SURE_OUTPUT_TOKENS if output > SURE_OUTPUT_TOKENS else max(output // 2, _LEAST_OUTPUT_TOKENS)
+    return max(numbers, default=smaller)
+
+
+def _numbers(words: str) -> list[int]:
+    return [int(re.sub(r"\D", "", number)[:12]) for number in _NUMBER.findall(words)]
+
+
+NAMES_FEATURE = re.compile(
+    r"(?i)response_?format|json_?(schema|object|mode)|grammar|structured output|logprobs|requested parameters"
+    r"|(system|developer) (role|message|instruction)"
+)
+"""What an error of another status than 400 names where it is about the form of a request."""
+
+_TOO_LONG = re.compile(
+    r"(?i)context[ _-]?(length|window|size|limit|overflow)|ContextWindow|context the overflow|exceed_context"
+    r"|maximum (model|prompt|sequence|input) length|max(imum)? (number of )?(input )?tokens allowed|model token limit"
+    r"|(prompt|inputs?|messages?|request|sequence)\b.{0,60}?"
+    r"(too long|too large|longer than|exceed|overflow|must be <=|must have less|cannot exceed)"
+    r"|too many (input )?tokens|reduce the length|range of input length|max_new_tokens.{0,9} must be <="
+    r"|(too long|too large|exceeds?)\b.{0,60}?\b(context|prompt|input tokens)"
+)
+_SIZE = (
+    re.compile(r"\d\)? ?> ?(\d[\d,_]{2,})"),
+    re.compile(r"(?i)(\d[\d,_]{2,}) ?(?:tokens? )?(?:maximum|max\b|limit\b|context)"),
+    re.compile(
+        r"(?i)(?:context|maximum|limit|allowed|<=|less than|at most|longer than|exceeds?\b|up to|n_ctx|\[\d,)"
+        r"\D{0,70}?(\d[\d,_]{2,})"
+    ),
+)
+_REPLY_ONLY = re.compile(r"(?i)(?<!context )(?<!input )(?<!prompt )\b(max_(completion_|output_)?tokens|output tokens)")
+_ABOUT_PROMPT = re.compile(r"(?i)context|prompt|input|messages")
+_CREDENTIALS = re.compile(r"(?i)api[ _-]?key|credential|unauthori[sz]ed|authenticat|access token|permission denied")
+_MONEY = re.compile(r"(?i)insufficient[ _](quota|balance|funds|credit)|(credit|account) balance|billing|arrears|quota")
+_RATE = re.compile(r"(?i)rate[ _-]?limit|too many requests|throttl|tokens per (minute|day)")
+_CONTENT = re.compile(r"(?i)content[ _]?(filter|management|policy)|safety|moderation|data_?inspection|inappropriate")
+_NO_MODEL = re.compile(r"(?i)model\b.{0,80}(not found|not exist)|(invalid|unknown|no such) model")
+
+Topic = Literal["context", "credentials", "money", "rate", "content", "model"]
+_TOPICS: tuple[tuple[Topic, re.Pattern[str]], ...] = (
+    ("money", _MONEY),
+    ("rate", _RATE),
+    ("credentials", _CREDENTIALS),
+    ("content", _CONTENT),
+    ("model", _NO_MODEL),
+)
+
+
+def topic_of(words: str) -> Topic | None:
+    """What a refusal is about that no other form of the request would mend."""
+    if _TOO_LONG.search(words) and not (_REPLY_ONLY.search(words) and not _ABOUT_PROMPT.search(words)):
+        return "context"
+    return next((topic for topic, pattern in _TOPICS if pattern.search(words)), None)
+
+
+def context_size(words: str) -> int | None:
+    """The tokens that a model can read, as a refusal tells; None where it doesn't."""
+    found = (match for pattern in _SIZE for match in pattern.finditer(words))
+    return next((size for match in found if (size := _numbers(match[1])[0])), None)
