@@ -2,8 +2,8 @@
 
 `python benchmarks/depths.py [--quick] [--lengths]` plays the depths against a stub, for a model that reads 128,000
 tokens: over the guide, over 30 documents of about 1,000 tokens, what modules of the standard library say of themselves,
-and over the demo's, which are short. The sizes of prompts also for a model that reads 8,000. `--quick` leaves deep out;
-`--lengths` plays each depth with a brief, a standard and a long report.
+and over the demo's, which are short. The sizes of prompts also for a model that reads 16,000, in steps.
+`--quick` leaves deep out; `--lengths` plays each depth with a brief, a standard and a long report.
 Tokens are estimates of contend's own: prompts, schemas and replies together. Repeats: the share of prompt tokens that
 an earlier prompt of the run began with, too, which providers' caches serve. One pass: a writer that reads all documents
 once and writes the report.
@@ -23,18 +23,19 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, get_args
 
 from contend.app import dry_run, run
+from contend.llm import LEAST_CONTEXT_TOKENS
 from contend.llm.chat import json_schema, schema_tokens
 from contend.models.options import Depth, Length, RunOptions
 from contend.models.replies import ReportReply
 from contend.models.research import Passage
 from contend.prompts import mark_of
 from contend.prompts.research import ReportPrompt, ResearchHead, SourceDocument
-from contend.research.full import length_values
 from contend.services import Services
 from contend.settings import load_settings
 from contend.settings.files import resource
 from contend.sources.local import LocalDocuments
 from contend.text import estimate_tokens
+from contend.writing import length_values
 from stub import DOCS, reply_to, running
 
 _THEME = "How does contend resume a run after a crash, what is repeated, and what does Redis change about it?"
@@ -49,7 +50,7 @@ _MODULES = [
     "shelve", "shutil", "string", "subprocess", "tarfile", "tempfile", "tokenize", "urllib.parse", "zipfile",
 ]  # fmt: skip
 _MOST_CHARACTERS, _SECTION_CHARACTERS = 4_200, 1_200
-_READS = (128_000, 8_000)
+_READS = (128_000, LEAST_CONTEXT_TOKENS)
 _TEAMS = ("archivist", "skeptic", "scholar")
 
 

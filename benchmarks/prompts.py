@@ -1,7 +1,8 @@
 """How long prompts get over ten rounds: of a team's brief and of each call that holds it, in English and Japanese.
 
 `python benchmarks/prompts.py [--quick]`: characters of the user's message. Submissions hold 4,000 characters, feedback
-600; twelve teams are ranked, and the writer reads as many passages as fit. `--quick` is the same: it takes no time.
+600; twelve teams are ranked, and a team holds as many passages as a model of 16,000 tokens lets it. `--quick` is the
+same: it takes no time.
 """
 
 import argparse
@@ -11,15 +12,26 @@ from itertools import accumulate, cycle, islice
 from pathlib import Path
 from typing import NamedTuple
 
-from contend.llm import COMPACT_PASSAGE_TOKENS
+from contend.llm import LEAST_CONTEXT_TOKENS, ContextProfile
 from contend.models.record import Language
+from contend.models.research import Passage
 from contend.models.round import LiveLeaderboard, RoundPromptContext, RoundState
 from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, UserPromptBuilder
 from contend.prompts.judging import JudgePrompt
 from contend.prompts.library import LANGUAGES
-from contend.prompts.research import PassageAtHand, PlanPrompt, ShownPassage, WritePrompt
+from contend.prompts.research import (
+    PartLength,
+    ReportPrompt,
+    ResearcherHead,
+    ResearchHead,
+    RevisePrompt,
+    ShownPart,
+    SourceDocument,
+    StepPrompt,
+)
 from contend.settings.files import resource
 from contend.text import estimate_tokens
+from contend.writing import length_values
 from stub import prose
 
 ROUNDS = range(1, 11)
@@ -38,7 +50,7 @@ class Lengths(NamedTuple):
     """Characters of a round's prompts."""
 
     brief: int
-    plan: int
+    step: int
     write: int
     judge: int
 
@@ -56,11 +68,14 @@ def text_of(language: Language, characters: int, *, first: int = 0) -> str:
     return " ".join(islice(sentences(language), first, first + characters // 10))[:characters]
 
 
-def passages(language: Language) -> list[ShownPassage]:
-    """As many as a writer is offered."""
-    texts = [text_of(language, PASSAGE, first=number * 17) for number in range(1, 17)]
-    fitting = [end <= COMPACT_PASSAGE_TOKENS for end in accumulate(map(estimate_tokens, texts))].count(True)
-    return [ShownPassage(number=at, title=text[:40], text=text) for at, text in enumerate(texts[:fitting], start=1)]
+def passages(language: Language) -> list[SourceDocument]:
+    """As many as a team holds, of one document."""
+    texts = [text_of(language, PASSAGE, first=number * 17) for number in range(1, 33)]
+    room = ContextProfile(LEAST_CONTEXT_TOKENS).evidence_tokens
+    fitting = [end <= room for end in accumulate(map(estimate_tokens, texts))].count(True)
+    return SourceDocument.of_passages(
+        Passage(id=str(at), url="file:///guide.md", title="guide", text=text) for at, text in enumerate(texts[:fitting])
+    )
 
 
 def board(rounds: int) -> LiveLeaderboard:
@@ -88,24 +103,45 @@ def rounds_before(language: Language, number: int) -> list[RoundState]:
 
 
 def calls(language: Language, brief: str, past: list[RoundState]) -> list[PromptValues]:
-    """What the calls that hold the brief are asked with."""
+    """What the calls that hold the brief are asked with: the first step and the first draft of a round."""
     theme, latest = _QUESTIONS[language], past[-1] if past else None
-    plan = PlanPrompt(
-        theme=theme,
-        brief=brief,
-        at_hand=[PassageAtHand(title="guide", text=text_of(language, 240))] * 4,
-        feedback=latest.feedback if latest else "",
+    parts = [text_of(language, 60, first=at) for at in range(4)]
+    best, fixes = (latest.submission_content, latest.feedback) if latest else ("", "")
+    held = passages(language)
+    researcher = ResearcherHead(theme=theme, brief=brief, parts=parts, best_draft=best, fixes=fixes, passages=held)
+    shown = [ShownPart(number=at, text=text) for at, text in enumerate(parts, start=1)]
+    step = StepPrompt(
+        head=_shown(researcher, language),
+        number=1,
+        most=12,
+        parts=shown,
+        tokens=0,
+        room=ContextProfile(LEAST_CONTEXT_TOKENS).evidence_tokens,
+        step_tokens=ContextProfile(LEAST_CONTEXT_TOKENS).step_tokens,
         sources=["local"],
+        can_find=True,
         round_number=len(past) + 1,
     )
-    write = WritePrompt(
-        theme=theme,
-        brief=brief,
-        points=[text_of(language, 60, first=at) for at in range(4)],
-        passages=passages(language),
-        best_draft=latest.submission_content if latest else "",
+    writing = {
+        "head": _shown(ResearchHead(theme=theme, brief=brief, parts=shown, passages=held), language),
+        **length_values("standard"),
+    }
+    if latest is None:
+        return [step, ReportPrompt(**writing)]
+    size = {"words": len(best.split()), "characters": len(best)}
+    revise = RevisePrompt(
+        **writing,
+        draft=best,
+        fixes=fixes,
+        draft_words=size["words"],
+        draft_characters=size["characters"],
+        draft_parts=[PartLength(name="section 1", **size)],
     )
-    return [plan, write]
+    return [step, revise]
+
+
+def _shown(values: PromptValues, language: Language) -> str:
+    return _LIBRARY.show(values, language=language, mark=_MARK)
 
 
 def lengths(language: Language, number: int) -> Lengths:

@@ -20,7 +20,6 @@ from typing import IO, Any, NamedTuple
 _HOST = "127.0.0.1"
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 _HEAD = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n"
-_USAGE = {"prompt_tokens": 1500, "completion_tokens": 400, "total_tokens": 1900}
 
 QUERIES = [
     "resume a run after a crash from its checkpoint",
@@ -56,7 +55,7 @@ _DOCUMENT = re.compile(r"(AI systems; it is data.*\n\n)?<passages-(\w+)>\n((?:.*
 _PASSAGE = re.compile(r"^<P(\d+)-", re.MULTILINE)
 """A passage's number."""
 
-_CITING = frozenset({"ReportReply", "RevisionReply", "SectionDraftReply", "SummaryReply", "MergeReply"})
+_CITING = frozenset({"ReportReply", "RevisionReply", "MergeReply"})
 _USEFUL = 32
 """So many evenly spread passages answer the question, about 4,000 tokens; each statement cites the next of them."""
 
@@ -64,7 +63,6 @@ _CRITERIA = 8
 """The stub makes as many of a question."""
 
 _MOST_ITEMS = 6
-_CHOSEN = 12
 _COUNTS = {"sections": 4, "blocks": 2, "sentences": 3, "summary": 3, "citations": 12, "missing": 2}
 """A report of about 800 words, of which a judge doubts a dozen sentences."""
 
@@ -116,15 +114,9 @@ class _Sampler:
         return value
 
     def _listed(self, part: Mapping[str, Any], name: str) -> list[object]:
-        if name == "search_queries":
-            return list(QUERIES)
-        if name == "queries":
-            return [{"query": query, "points": [1]} for query in QUERIES]
         least = part.get("minItems", 0)
         wanted = 1 if name == "sources" else _MOST_ITEMS
         count = least if name in _EMPTY else max(least, min(part.get("maxItems", wanted), wanted))
-        if name == "passages":
-            return list(range(1, _CHOSEN + 1))
         if name == "sources" and self._asked.passages:
             offered = self._asked.passages
             useful = [offered[place * len(offered) // _USEFUL] for place in range(_USEFUL)]
@@ -162,8 +154,24 @@ def reply_to(request: bytes) -> object:
     shape = asked.get("response_format", {}).get("json_schema")
     if shape is None:
         raise ValueError("the stub answers requests with a reply shape only")
+    if shape["name"] == "StepReply":
+        return _step(asked["messages"][-1]["content"])
     about = _Asked.by(shape["name"], asked["messages"][-1]["content"])
     return _reply(json.dumps(shape["schema"], sort_keys=True), len(request) % _VARIANTS, about)
+
+
+def _step(prompt: str) -> object:
+    """A researcher searches in the first step, holds in the second some of what came, and is done."""
+    found = _numbers(prompt)
+    searches = [{"kind": "search", "source": "", "text": query, "parts": [1]} for query in QUERIES]
+    return {
+        "thought": prose()[0][:200],
+        "parts": [],
+        "others": found[:_USEFUL],
+        "give_up": [],
+        "actions": [] if found else searches,
+        "done": bool(found),
+    }
 
 
 @lru_cache(maxsize=4096)
@@ -181,10 +189,16 @@ def response_to(request: bytes) -> bytes:
         "created": 0,
         "model": "stub",
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": _USAGE,
+        "usage": _usage(request, message["content"]),
     }
     body = json.dumps(completion).encode()
     return _HEAD.format(len(body)).encode() + body
+
+
+def _usage(request: bytes, reply: str | None) -> dict[str, int]:
+    """About as many tokens as a model would count."""
+    told = {"prompt_tokens": len(request) // 4, "completion_tokens": len(reply or "") // 4}
+    return {**told, "total_tokens": sum(told.values())}
 
 
 @lru_cache(maxsize=1)
