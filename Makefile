@@ -55,6 +55,14 @@ else
 endif
 	@echo "The commands above, in this shell, after:  . $(BIN)/activate"
 
+# Its model reads 32,000 tokens, and the documents have more: the team searches, finds and reads step by step.
+.PHONY: demo-steps
+demo-steps: $(VENV)/core ## play a research in steps over a guide that its model cannot read whole, with recorded replies
+	@OPENAI_API_KEY= OPENAI_BASE_URL= TAVILY_API_KEY= CONTEND_RECORD= CONTEND_WORKSPACE=$(DEMO)/workspace \
+		$(BIN)/contend run "$$(cat $(DEMO)/steps/question.txt)" --docs $(DEMO)/steps/documents --source local \
+		--team archivist --depth quick --rounds 1:1 --length brief --language en --no-learn --no-playbook \
+		--out $(DEMO)/steps --replay $(DEMO)/steps/recording.jsonl
+
 .PHONY: lint
 lint: $(VENV)/dev ## ruff, mypy strict, import contract
 	@$(MAKE) --no-print-directory --jobs 3 style types rooms
@@ -92,4 +100,4 @@ judging: $(VENV)/dev ## print whether your model tells good reports from damaged
 
 .PHONY: clean
 clean: ## remove the environment and the demo's files
-	rm -rf $(VENV) $(DEMO)/workspace $(DEMO)/report.*
+	rm -rf $(VENV) $(DEMO)/workspace $(DEMO)/report.* $(DEMO)/steps/report.*

@@ -76,14 +76,14 @@ def test_the_demos_report_answers_what_the_documents_answer_and_says_what_they_d
     report = demo.report.partition("## References")[0]
 
     assert [fact for fact in FACTS if fact not in report] == []
-    assert "What insuring Tern will cost is not documented" in report
+    assert "what insuring Tern will cost is not documented" in report
     assert "⚠" not in report
     assert "grid-letter.pdf" in demo.report
     assert "電池の低温特性" in demo.report
 
 
 def test_a_citation_that_says_something_else_is_named_and_is_not_published(demo: Demo) -> None:
-    (scored,) = re.findall(r"skeptic +round 1: scored .*", demo.out)
+    (scored,) = re.findall(r"scout +round 1: scored .*", demo.out)
 
     assert f"not said by what it cites: “{WRONG}”" in scored
     assert "not said by what it cites" not in "".join(re.findall(r"round 2: scored .*", demo.out))

@@ -10,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 import contend
 from contend.contest.graph import build_contest_graph
 from contend.errors import InputError
-from contend.llm import role_profile
+from contend.llm import LEAST_CONTEXT_TOKENS, role_profile
 from contend.models.options import ResolvedOptions, RunOptions
 from contend.preflight import check_run
 from contend.services import Services
@@ -31,7 +31,7 @@ def untold(contest: Contest) -> Contest:
 
 
 async def test_a_run_keeps_the_contexts_that_it_began_with(untold: Contest, vendors: Vendors) -> None:
-    vendors.models = [{"id": "alpha", "max_model_len": 9000}, {"id": "beta"}]
+    vendors.models = [{"id": "alpha", "max_model_len": 18_000}, {"id": "beta"}]
     services = untold.services()
     graph = build_contest_graph(services).compile(checkpointer=InMemorySaver())
     config: RunnableConfig = {"configurable": {"thread_id": str(uuid4())}}
@@ -40,12 +40,12 @@ async def test_a_run_keeps_the_contexts_that_it_began_with(untold: Contest, vend
     options = (await graph.aget_state(config)).values["options"]
     await services.aclose()
 
-    assert options["contexts"]["alpha"] == 9000
+    assert options["contexts"]["alpha"] == 18_000
     assert options["contexts"]["beta"] == 32_000
-    assert role_profile(ResolvedOptions.model_validate(options), "writer", name="alpha").compact
+    assert role_profile(ResolvedOptions.model_validate(options), "writer", name="alpha").evidence_tokens == 7_200
 
 
-@pytest.mark.parametrize("context", [8_192, 32_000])
+@pytest.mark.parametrize("context", [LEAST_CONTEXT_TOKENS, 32_000])
 async def test_a_question_with_wishes_that_a_model_cannot_read_is_refused_before_it_is_asked(
     workspace: Path, documents: Path, vendors: Vendors, context: int
 ) -> None:
