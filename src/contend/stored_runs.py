@@ -4,6 +4,8 @@ from typing import Any
 
 from contend.approval import WAITING
 from contend.errors import InputError, UnknownThread
+from contend.models.evaluation import Criterion, CriterionLevel, MetricScore
+from contend.models.events import CriteriaSet, ReportMerged
 from contend.models.record import Record
 from contend.models.research import ResearchReport
 from contend.models.round import ExitReason, LeaderboardEntry, RoundRow
@@ -51,6 +53,32 @@ async def read_run(record: RecordStore, settings: Settings, thread: str) -> Stor
         exit_reasons=await record.exit_reasons(execution.execution_id),
         usage=await record.usage(execution.execution_id),
     )
+
+
+class JudgedCriterion(Criterion):
+    """A demand of the question. `verdict`: what judges found of the published report; None where nobody judged that."""
+
+    verdict: CriterionLevel | None = None
+
+
+async def judged_criteria(record: RecordStore, run: StoredRun) -> list[JudgedCriterion]:
+    """The criteria of a run; none where it has none."""
+    told = await record.events_of(run.execution.execution_id, "criteria_set", "report_merged")
+    criteria = next((each.criteria for each in reversed(told) if isinstance(each, CriteriaSet)), [])
+    merged = next((each.metrics for each in reversed(told) if isinstance(each, ReportMerged)), [])
+    metrics = merged if run.execution.published == "editor" else _winners_metrics(run)
+    verdicts = {number: verdict for metric in metrics for number, verdict in metric.verdicts.items()}
+    return [
+        JudgedCriterion(text=each.text, weight=each.weight, verdict=verdicts.get(str(number)))
+        for number, each in enumerate(criteria, start=1)
+    ]
+
+
+def _winners_metrics(run: StoredRun) -> list[MetricScore]:
+    """Of the best round of the team that came first."""
+    entry = next((each for each in run.leaderboard if each.team_id == run.execution.winner_team_id), None)
+    best = [row for row in run.rounds if entry and (row.team_id, row.round_number) == (entry.team_id, entry.best_round)]
+    return best[0].metrics if best else []
 
 
 async def status_of(settings: Settings, execution: ExecutionRow) -> RunStatus:

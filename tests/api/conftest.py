@@ -11,6 +11,7 @@ import pytest
 
 from fakes.api_client import Api, finished_research, research_api
 from fakes.contests import write_workspace
+from fakes.kilns import TOO_FEW
 from fakes.servers import Server, agent_server
 from fakes.vendors import Vendors
 
@@ -18,17 +19,20 @@ OPTIONS = """
 [options]
 sources = ["local"]
 documents = ["{documents}"]
+evidence_tokens = {tokens}
 """
 
 
 @pytest.fixture(scope="session")
-def _running(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path, endpoint: Vendors) -> Iterator[Server]:
+def _running(
+    tmp_path_factory: pytest.TempPathFactory, shared_documents: Path, many_documents: Path, endpoint: Vendors
+) -> Iterator[Server]:
     workspace = tmp_path_factory.mktemp("server") / "workspace"
     write_workspace(workspace, ("alpha", "beta", "gamma"))
     gamma = workspace / "config" / "teams" / "gamma.toml"
     gamma.write_text(gamma.read_text("utf-8").replace('["local"]', '["local", "tavily"]'), "utf-8")
     with (workspace / "config" / "orchestrator.toml").open("a", encoding="utf-8") as config:
-        config.write(OPTIONS.format(documents=shared_documents))
+        config.write(OPTIONS.format(documents=many_documents, tokens=TOO_FEW))
     here = workspace.with_name("here")
     shutil.copytree(shared_documents, here / "papers")
     env_file = f"OPENAI_BASE_URL={endpoint.base_url}\nCONTEND_MAX_ROUNDS=1\nCONTEND_TEAMS=alpha,beta\n"

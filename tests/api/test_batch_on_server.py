@@ -71,7 +71,7 @@ def test_questions_queued_on_a_server_are_answered_once_also_where_the_client_wa
     assert {result["status"] for result in batch.results} == {"completed"}
     report = httpx.get(batch.results[0]["report"])
     assert report.text.startswith(f"# {batch.results[0]['theme']}")
-    plans = [theme for call in batch.vendors.calls if call.prompt == "supervisor/plan" for theme in themes
+    plans = [theme for call in batch.vendors.calls if call.prompt == "evaluator/criteria" for theme in themes
              if theme in call.user]  # fmt: skip
     assert sorted(plans) == themes
     calls_before = len(batch.vendors.calls)
@@ -93,7 +93,7 @@ def test_a_result_line_that_was_lost_is_fetched_again_without_another_run(batch:
 
 def test_a_run_that_somebody_stopped_on_the_server_is_taken_up_again(batch: Batch) -> None:
     _ask(batch, *_themes(1))
-    batch.vendors.hang(prompt="writer/write")
+    batch.vendors.hang(prompt="research/write")
     with batch.start() as child:
         while not batch.vendors.hung:
             time.sleep(0.01)

@@ -57,6 +57,9 @@ def test_a_finished_research_is_told_in_full_in_every_form(api: Api, finished: s
     hits = [hit["url"] for event in api.events(finished) if event["type"] == "search_done" for hit in event["hits"]]
     assert statistics["sources_collected"] == len(set(hits)) >= 1
     assert board["rounds"][0]["score"] == details["best_score"]
+    (listed,) = [each for each in api.get("/research?limit=100")["items"] if each["research_id"] == finished]
+    for told in (details, listed, statistics, board):
+        assert (told["published"], told["published_score"]) == ("team", details["best_score"])
     standings = api.get(f"/standings?dataset={details['dataset']}")
     assert standings["dataset"] in standings["datasets"]
     assert api.get("/standings?dataset=nothing")["teams"] == []
@@ -135,7 +138,7 @@ def test_plans_of_two_teams_are_edited_and_approved_one_after_the_other(api: Api
 
 
 def test_a_cancelled_research_stops_says_so_and_goes_on(api: Api, endpoint: Vendors) -> None:
-    endpoint.hang(prompt="writer/write")
+    endpoint.hang(prompt="research/write")
     research = api.start(THEME, options={"teams": ["alpha"], "learn": False})
     api.until(research, "step_done", step="plan")
     while not endpoint.hung:
@@ -166,7 +169,7 @@ def test_a_cancelled_research_stops_says_so_and_goes_on(api: Api, endpoint: Vend
 def test_a_research_that_is_cancelled_in_the_queue_says_so_and_goes_on_as_it_was_asked(
     api: Api, endpoint: Vendors
 ) -> None:
-    endpoint.hang(prompt="supervisor/plan")
+    endpoint.hang(prompt="researcher/step")
     options = {"teams": ["alpha"], "learn": False}
     working = [api.start(THEME, options=options) for _ in range(4)]
     while len(endpoint.hung) < len(working):
@@ -211,7 +214,7 @@ async def test_a_research_that_began_with_another_config_is_refused_with_the_dif
 
 def test_a_deleted_research_is_gone_and_one_at_work_is_not_deleted(api: Api, endpoint: Vendors) -> None:
     finished = finished_research(api)
-    endpoint.hang(prompt="supervisor/plan")
+    endpoint.hang(prompt="researcher/step")
     working = api.start(THEME, options={"teams": ["alpha"], "learn": False})
     while not endpoint.hung:
         time.sleep(0.02)
@@ -245,7 +248,9 @@ def test_a_further_question_is_a_run_of_its_own_on_the_thread(api: Api) -> None:
 
 
 def test_the_history_is_searched_and_paged(api: Api, finished: str) -> None:
-    other = api.start("Which words stand for a WALRUS?", options={"teams": ["alpha"], "learn": False})
+    other = api.start(
+        "How does resume work after a crash of a team of WALRUS?", options={"teams": ["alpha"], "learn": False}
+    )
     api.until(other, "status", status="completed")
 
     page = api.get("/research?limit=1")

@@ -103,7 +103,7 @@ def test_of_three_runs_one_stopped_one_waiting_one_killed_each_is_shown_as_it_st
         expect(page.get_by_role("row", name="Alpha").first).to_contain_text("waits for you")
         expect(page.get_by_role("button", name="Approve all")).to_be_visible()
         page.get_by_role("link", name="History").click()
-        before = events_of(server, KILLED, last={"step": "search"})
+        before = events_of(server, KILLED, last={"step": "plan"})
         server.kill()
         expect(page.get_by_role("alert")).to_contain_text("the server does not answer")
         port = int(server.url.rpartition(":")[2])

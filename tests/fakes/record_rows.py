@@ -73,3 +73,19 @@ def rows_in(path: Path, table: str) -> list[tuple[object, ...]]:
     with duckdb.connect(str(path)) as connection:
         # As text: DuckDB gives times with a zone as objects of a package that contend does without.
         return connection.execute(f"SELECT COLUMNS(*)::VARCHAR FROM {table}").fetchall()  # noqa: S608 - names of this test
+
+
+_OF_AN_EARLIER_RELEASE = """
+CREATE TABLE execution (
+    execution_id VARCHAR PRIMARY KEY, thread_id VARCHAR NOT NULL, theme VARCHAR NOT NULL,
+    options_fingerprint VARCHAR NOT NULL, dataset VARCHAR NOT NULL, models JSON NOT NULL, status VARCHAR NOT NULL,
+    message VARCHAR NOT NULL, winner_team_id VARCHAR, best_score DOUBLE CHECK (best_score BETWEEN 0 AND 1),
+    created_at TIMESTAMPTZ NOT NULL, finished_at TIMESTAMPTZ);
+INSERT INTO execution VALUES ('old', 'thread', 'hum', '', 'default', '{}', 'running', '', 'a', 0.5, now(), NULL);
+"""
+
+
+def make_earlier_record(path: Path) -> None:
+    """A record of a release that did not say whose report is published; its only execution is `old`."""
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(_OF_AN_EARLIER_RELEASE)

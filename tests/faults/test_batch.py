@@ -76,7 +76,7 @@ def scene(workspace: Path, shared_documents: Path, vendors: Vendors, terminal: T
 
 def test_a_batch_killed_halfway_and_started_again_has_a_result_for_each_theme_and_none_twice(scene: Scene) -> None:
     scene.ask(*THEMES)
-    scene.vendors.hang(prompt="writer/write", after=3)
+    scene.vendors.hang(prompt="research/write", after=3)
     with scene.start() as child:
         for _ in range(3):
             child.until("result")
@@ -95,8 +95,9 @@ def test_a_batch_killed_halfway_and_started_again_has_a_result_for_each_theme_an
     assert {result["status"] for result in scene.results} == {"completed"}
     assert all(Path(result["report"]).is_file() for result in scene.results)
     assert all(result["best_score"] and result["usage"]["requests"] for result in scene.results)
+    assert all(result["published"] and result["published_score"] for result in scene.results)
     assert len(record_of(scene.workspace)["execution"]) == len(THEMES)
-    assert scene.ask_counts("supervisor/plan") == [1] * len(THEMES)
+    assert scene.ask_counts("evaluator/criteria") == [1] * len(THEMES)
     before, answered = scene.results_file.read_bytes(), len(scene.vendors.calls)
     assert scene.end()["exit_code"] == 0
     assert scene.results_file.read_bytes() == before
@@ -117,7 +118,7 @@ def test_a_result_that_was_not_written_is_taken_from_the_record(scene: Scene) ->
 
 def test_a_signal_stops_a_batch_which_goes_on_by_the_same_command(scene: Scene) -> None:
     scene.ask(*THEMES[:3])
-    scene.vendors.hang(prompt="writer/write", after=1)
+    scene.vendors.hang(prompt="research/write", after=1)
     with scene.start() as child:
         child.until("result")
         os.kill(child.pid, signal.SIGINT)
@@ -143,7 +144,7 @@ def test_no_more_runs_go_at_the_same_time_than_jobs_say(scene: Scene) -> None:
 
 
 def test_the_exit_code_tells_whether_all_some_or_none_have_a_report(scene: Scene) -> None:
-    scene.vendors.fail(prompt="writer/write", status=401, match="crash number [12]")
+    scene.vendors.fail(prompt="research/write", status=401, match="crash number [12]")
     scene.ask(*THEMES[:2])
     none = scene.end()
     scene.ask(*THEMES[:3])

@@ -18,6 +18,7 @@ from contend.models.task import CallUsage, ExecutionRow
 from contend.stores.record import RecordStore
 from contend.stores.record_file import RecordFile, make_record
 from fakes.disk import file_size_limit
+from fakes.record_rows import make_earlier_record
 
 WRITER = """
 import asyncio, sys
@@ -57,6 +58,13 @@ import sys, time, duckdb
 connection = duckdb.connect(sys.argv[1])
 print("holding", flush=True)
 time.sleep(float(sys.argv[2]))
+"""
+
+READER = """
+import sys, duckdb
+connection = duckdb.connect(sys.argv[1], read_only=True)
+print("reading", flush=True)
+sys.stdin.read()
 """
 
 CUT_OFF = """
@@ -134,6 +142,32 @@ async def test_two_processes_write_at_once_while_a_third_reads(path: Path) -> No
     last = {name: max(row.created_at for row in rows if row.thread_id == name) for name in ("one", "two")}
     assert max(first.values()) < min(last.values()), "they did not write at the same time"
     await reader.close()
+
+
+async def test_two_processes_write_to_a_record_of_an_earlier_release_at_once(path: Path) -> None:
+    make_earlier_record(path)
+    with running(WRITER, path, "one", 20) as one, running(WRITER, path, "two", 20) as two:
+        for writer in (one, two):
+            assert writer.stdin is not None
+            writer.stdin.write("go\n")
+            writer.stdin.flush()
+        codes = (one.wait(240), two.wait(240))
+
+    store = RecordStore(path)
+    rows = await store.executions(limit=1000)
+    await store.close()
+    assert (codes, len(rows)) == ((0, 0), 41)
+    assert {row.published for row in rows} == {None}
+
+
+async def test_a_record_of_an_earlier_release_is_read_beside_a_process_that_only_reads_it(path: Path) -> None:
+    make_earlier_record(path)
+    store = RecordStore(path, lock_seconds=0.1)
+    with running(READER, path):
+        (row,) = await store.executions()
+    await store.close()
+
+    assert (row.winner_team_id, row.published) == ("a", None)
 
 
 async def test_a_record_that_another_process_made_meanwhile_is_not_begun_anew(path: Path) -> None:

@@ -122,7 +122,9 @@ def test_a_run_tells_its_events_and_ends_with_winner_summary_files_and_what_to_d
 
     assert (result.code, result.err) == (0, "")
     assert "archivist   round 1: planned" in result.out
-    assert re.search(r"^Completed: \w+ wins with \d+\.\d/100$", result.out, re.MULTILINE)
+    assert re.search(
+        r"^Completed · Published: editor's merge \d+\.\d/100; best team \w+ \d+\.\d/100$", result.out, re.MULTILINE
+    )
     there = f"--workspace {workspace}"
     assert f"Next  contend report first {there}\n      contend leaderboard first {there}\n" in result.out
     assert f"\n      contend playbook show default {there}\n" in result.out
@@ -238,7 +240,7 @@ def test_a_finished_run_is_not_run_again_by_resume(copied_terminal: Terminal) ->
 def begun(workspace: Path, documents: Path, vendors: Vendors) -> Iterator[Process]:
     """A run in a child process, in the middle of its first round: its drafts never come."""
     write_workspace(workspace)
-    vendors.hang(prompt="writer/write")
+    vendors.hang(prompt="research/write")
     environment = child_environment(workspace, OPENAI_BASE_URL=vendors.base_url)
     arguments = ("run", QUESTION, "--docs", str(documents), "--thread", "held", "--json", "--workspace", str(workspace))
     child = Process(*arguments, folder=workspace, environment=environment)
@@ -268,7 +270,7 @@ def test_a_signal_stops_a_run_in_order_and_resume_goes_on(
     vendors.heal()
     result = terminal("resume", "held")
     assert result.code == 0
-    assert "Completed: " in result.out
+    assert "Completed · Published: " in result.out
 
 
 def test_a_run_at_work_is_not_taken_over_and_once_killed_it_is_shown_as_stopped_and_can_go_on(
@@ -484,15 +486,15 @@ def test_networks_and_folders_are_shown_in_the_configuration(
 
 
 def test_config_shows_the_file_behind_each_prompt(terminal: Terminal) -> None:
-    own = terminal.workspace / "prompts" / "writer" / "write.md.j2"
+    own = terminal.workspace / "prompts" / "research" / "write.md.j2"
     own.parent.mkdir(parents=True)
-    own.write_text("Write about {{ theme }}.\n")
+    own.write_text("Write about {{ head }}.\n")
 
     rows = json.loads(terminal("config", "show", "--prompts", "--json").out)
 
     english = {row["name"]: row for row in rows if row["language"] == "en"}
-    assert english["writer/write"]["path"] == str(own)
-    assert "theme" in english["writer/write"]["variables"]
+    assert english["research/write"]["path"] == str(own)
+    assert "head" in english["research/write"]["variables"]
 
 
 def test_config_lists_every_prompt_in_both_languages_with_its_variables(

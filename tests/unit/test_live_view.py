@@ -26,6 +26,7 @@ from contend.models.events import (
     StepDone,
     TeamDone,
     TeamStarted,
+    WinnerPicked,
 )
 from contend.models.round import LeaderboardEntry, rank_entries
 from contend.models.task import RunUsage
@@ -257,6 +258,17 @@ def test_why_a_merged_report_is_chosen_or_not_is_told(merged: dict[str, object],
     event = ReportMerged.model_validate({"execution_id": RUN, "best_score": 0.8, **merged})
 
     assert line in line_of(event)
+
+
+def test_while_the_editors_merge_is_published_the_live_view_says_so_and_names_the_best_team() -> None:
+    board = Board()
+    event = WinnerPicked(
+        execution_id=RUN, team_id="a", score=0.8, leaderboard=[], published="editor", published_score=0.9
+    )
+    board.apply(event)
+
+    assert board.stage == "Publishing the editor's merge (90.0/100)"
+    assert line_of(event).endswith("Published: editor's merge 90.0/100; best team a 80.0/100")
 
 
 def test_what_learning_did_is_one_line_in_the_readers_language() -> None:

@@ -1,6 +1,9 @@
 """How far a research is, from what its run told."""
 
 from datetime import UTC, datetime, timedelta
+from typing import get_args
+
+import pytest
 
 from contend.api.progress import progress_of
 from contend.models.events import (
@@ -62,7 +65,7 @@ def test_nothing_told_is_the_opening() -> None:
 
 def test_each_team_has_a_node_and_the_one_heard_of_last_is_shown() -> None:
     progress = progress_of(
-        [*_events(), _step("a", "plan", 1, 2), _step("a", "search", 1.5, 2), _step("b", "plan", 2, 3)]
+        [*_events(), _step("a", "plan", 1, 2), _step("a", "search", 1.5, 2), _step("b", "plan", 2, 3, actions=1)]
     )
 
     assert [(team.team_id, team.current_node, team.round_number) for team in progress.teams] == [
@@ -142,6 +145,21 @@ def test_a_step_that_did_not_run_is_not_completed() -> None:
     assert progress_of([*failed, end], is_going=False).nodes_completed == [
         "open_run", "set_criteria", "team", "pick_winner", "finish_run"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("step", get_args(StepDone.model_fields["step"].annotation))
+def test_every_step_is_told_by_a_node_that_ran(step: str) -> None:
+    told = progress_of([*_events(), _step("a", step, 1, 2)])
+
+    before = ["open_run", "set_criteria", "brief"]
+    assert told.nodes_completed[:3] == before
+    assert {*told.nodes_completed, told.current_node} > {*before}
+
+
+def test_a_team_that_looks_further_is_at_its_research() -> None:
+    told = progress_of([*_events(), _step("a", "plan", 1, 2), _step("a", "research", 1, 3), _step("a", "search", 1, 3)])
+
+    assert "researcher" in told.nodes_completed
 
 
 def test_the_steps_of_a_round_are_those_of_that_round() -> None:

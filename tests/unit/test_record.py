@@ -9,9 +9,19 @@ from pydantic import ValidationError
 
 from contend.errors import StoreError
 from contend.models.round import SubmissionRow
-from contend.models.task import RunUsage, TeamStatus
+from contend.models.task import Publication, RunUsage, TeamStatus
 from contend.stores.record import RecordStore
-from fakes.record_rows import NAN, RUN, call, decision, evaluation, execution, rows_in, submission
+from fakes.record_rows import (
+    NAN,
+    RUN,
+    call,
+    decision,
+    evaluation,
+    execution,
+    make_earlier_record,
+    rows_in,
+    submission,
+)
 
 
 @pytest.fixture
@@ -292,3 +302,19 @@ async def test_a_deleted_thread_leaves_no_row_and_other_threads_stay(store: Reco
     tables = ("team_status", "pairwise", "round_history", "leader_board", "round_status", "usage")
     assert [rows_in(path, table) for table in tables] == [[]] * 6
     assert [row[0] for row in rows_in(path, "execution")] == ["kept"]
+
+
+async def test_a_record_of_an_earlier_release_is_read_and_written(store: RecordStore, path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    make_earlier_record(path)
+
+    (row,) = await store.executions()
+    assert (row.best_score, row.published, row.published_score) == (0.5, None, None)
+
+    merge = Publication(published="editor", published_score=0.75)
+    await store.set_execution_status("old", "completed", publication=merge)
+    await store.start_execution(execution("new", thread_id="other"))
+
+    rows = {row.execution_id: row for row in await store.executions()}
+    assert rows["old"].published_fields() == merge.model_dump()
+    assert rows["new"].published is None

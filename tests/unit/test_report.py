@@ -11,7 +11,7 @@ from markdown_it.token import Token
 
 from contend.checks import citation_numbers
 from contend.errors import DraftError
-from contend.models.research import CitedSentence
+from contend.models.research import CitedSentence, flat_section
 from contend.report import (
     build_report,
     state_to_report,
@@ -430,3 +430,21 @@ def test_a_state_without_a_draft_is_refused(missing: dict[str, Any] | None) -> N
 def test_a_state_with_a_broken_draft_is_refused_naming_the_field() -> None:
     with pytest.raises(DraftError, match="Draft summary: Field required"):
         state_to_report(state(draft_report={"findings": [], "analysis": []}))
+
+
+LIVE = ["![a](//host/x.png)", "<details ontoggle=alert(1)>", "[[x]](http://host)", "See http://host/x", "<http://host>"]
+
+
+@pytest.mark.parametrize("text", LIVE)
+@pytest.mark.parametrize("own_headings", [True, False])
+def test_title_and_headings_open_no_link_no_image_and_no_html(text: str, *, own_headings: bool) -> None:
+    section = flat_section([sentence(f"{FILLER}.", "a")]).model_copy(update={"heading": text})
+    parts = {"title": text, "sections": [section], "opening_heading": text, "own_headings": own_headings}
+
+    report = build(draft().model_copy(update=parts))
+
+    markdown = report.model_copy(update={"sources": []}).to_markdown()
+    tokens = MarkdownIt("commonmark", {"html": True}).parse(markdown)
+    kinds = {each.type for token in tokens for each in [token, *(token.children or [])]}
+    assert not kinds & {"link_open", "image", "html_inline", "html_block"}
+    assert "http://host" not in markdown

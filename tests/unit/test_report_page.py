@@ -35,6 +35,20 @@ def test_without_a_score_nobody_is_called_the_winner(language: Language, message
     assert f"- {message}\n" in head_markdown(run_head(best_score=None), language)
 
 
+@pytest.mark.parametrize(
+    ("language", "fact"),
+    [
+        ("en", "- Published: editor's merge (91.5/100); best team: Scout (87.3/100)"),
+        ("ja", "- 公開：編集者の統合レポート（91.5/100）、最良のチーム: Scout（87.3/100）"),
+    ],
+)
+def test_the_editors_merge_is_nobodys_win(language: Language, fact: str) -> None:
+    head = run_head(published="editor", published_score=0.915)
+
+    assert f"{fact}\n" in head_markdown(head, language)
+    assert "Winner" not in to_html(finished_report(language), head, language)
+
+
 def test_an_unknown_cost_is_shown_as_unknown() -> None:
     assert "(cost unknown)" in head_markdown(run_head(usage=RunUsage(cost_usd=None)), "en")
 

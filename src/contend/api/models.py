@@ -12,8 +12,9 @@ from contend.models.options import RunOptions
 from contend.models.record import Identifier, QuestionText, Record, Score, ThreadId, UtcDatetime, utc_now
 from contend.models.research import SearchResult
 from contend.models.round import ExitReason, LeaderboardEntry
-from contend.models.task import RunStatus, RunUsage, TeamStatus
+from contend.models.task import Publication, RunStatus, RunUsage, TeamStatus
 from contend.settings import CheckpointerType
+from contend.stored_runs import JudgedCriterion
 
 ResearchStatus = Literal["started", "processing", "completed", "failed", "interrupted"]
 RunNode = Literal["open_run", "set_criteria", "team", "synthesize", "pick_winner", "publish", "learn", "finish_run"]
@@ -124,10 +125,13 @@ class ProgressInfo(Record):
     estimated_completion_time: UtcDatetime | None = None
 
 
-class ResearchStatistics(Record):
-    """What a research came to. Whole numbers, rounded down."""
+class ResearchStatistics(Publication):
+    """What a research came to. Whole numbers, rounded down; whose report is published, and its score."""
 
-    model_config = example('{"iterations": 3, "sources_collected": 14, "processing_time_seconds": 95}')
+    model_config = example(
+        '{"iterations": 3, "sources_collected": 14, "processing_time_seconds": 95, "published": "team", '
+        '"published_score": 0.874}'
+    )
 
     iterations: _WHOLE
     sources_collected: _WHOLE
@@ -139,11 +143,12 @@ class ResearchStatistics(Record):
         return cls(iterations=iterations, sources_collected=len(set(urls)), processing_time_seconds=int(seconds))
 
 
-class ResearchItem(ResearchResponse):
+class ResearchItem(ResearchResponse, Publication):
     """A research in the history. `outcome` tells a partial run from a completed one; null before it has begun.
 
-    Of those that are interrupted, a person is asked where `waiting` is true; the others go on by …/resume. `progress`
-    is told while the teams are at work.
+    `winner_team_id` and `best_score` are the best team's; `published` says whether its report is published or the
+    editor's merge of several, and `published_score` what judges gave that. Of those that are interrupted, a person is
+    asked where `waiting` is true; the others go on by …/resume. `progress` is told while the teams are at work.
     """
 
     model_config = example(
@@ -151,7 +156,7 @@ class ResearchItem(ResearchResponse):
         '"message": "all teams delivered", "created_at": "2026-01-15T10:00:00Z", '
         '"theme": "Why do long bridges hum in the wind?", "outcome": "completed", "waiting": false, '
         '"progress": null, "finished_at": "2026-01-15T10:04:00Z", "winner_team_id": "scholar", '
-        '"best_score": 0.874, "dataset": "default"}'
+        '"best_score": 0.874, "published": "editor", "published_score": 0.912, "dataset": "default"}'
     )
 
     theme: str
@@ -237,8 +242,8 @@ class RoundScore(Record):
     reasoning: str
 
 
-class Leaderboard(Record):
-    """The ranking of a run, and every round that was handed in."""
+class Leaderboard(Publication):
+    """The ranking of a run, and every round that was handed in; whose report is published, and its score."""
 
     research_id: ThreadId
     theme: str
@@ -247,10 +252,12 @@ class Leaderboard(Record):
 
 
 class Side(Record):
-    """One of two researches beside each other."""
+    """One of two researches beside each other; each criterion with what judges found of the published report."""
 
     research: ResearchDetails
     statistics: ResearchStatistics
+    rounds: list[RoundScore]
+    criteria: list[JudgedCriterion]
     sources: list[SearchResult]
     executive_summary: str
     key_findings: list[str]

@@ -18,7 +18,7 @@ _END_STATUSES = frozenset({"completed", "failed", "timeout"})
 _AFTER_STEP: dict[str, ShownNode] = {
     "plan": "researcher",
     "search": "writer",
-    "choose": "writer",
+    "research": "researcher",
     "write": "reviewer",
     "review": "supervisor",
     "graph": "researcher",
@@ -41,7 +41,7 @@ _DONE_BY: dict[type[AnyEvent], tuple[ShownNode, ...]] = {
 _STEP_NODES: dict[str, ShownNode] = {
     "plan": "supervisor",
     "search": "researcher",
-    "choose": "researcher",
+    "research": "researcher",
     "graph": "researcher",
     "write": "writer",
     "review": "reviewer",
@@ -67,9 +67,11 @@ def _follow(team: TeamProgress, event: AnyEvent) -> None:
             team.round_number, team.current_iteration = event.round_number, 0
             team.max_rounds = max(team.max_rounds, event.round_number)
         case events.StepDone():
-            team.status, team.current_iteration = "running", max(1, event.iteration)
+            team.status = "running"
+            team.current_iteration = max(1, team.current_iteration if event.step == "research" else event.iteration)
             is_accepted = event.step == "review" and not event.feedback
-            team.current_node = "submit" if is_accepted else _AFTER_STEP[event.step]
+            is_last = event.step in {"plan", "research"} and not event.actions
+            team.current_node = "submit" if is_accepted else "writer" if is_last else _AFTER_STEP[event.step]
         case events.RoundSubmitted():
             team.current_node = "score_metric"
         case events.RoundScored():

@@ -280,6 +280,7 @@ def _of_record(row: ExecutionRow, status: RunStatus, at_server: ServerThread | N
     run_status = at_server.run_status if at_server and is_newer else ""
     item = ResearchItem(
         **row.model_dump(include={"theme", "finished_at", "winner_team_id", "best_score", "dataset", "created_at"}),
+        **row.published_fields(),
         research_id=row.thread_id,
         status=RESEARCH_STATUS[status],
         message=message_of(row, status) or _AT_WORK,

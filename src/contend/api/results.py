@@ -23,7 +23,7 @@ from contend.models.record import IDENTIFIER_RULE, THREAD_CHARACTERS, Identifier
 from contend.models.research import ResearchReport
 from contend.report import EVIDENCE_FILE, ReportEvidence
 from contend.standings import Standings, standings
-from contend.stored_runs import read_run, report_of
+from contend.stored_runs import StoredRun, judged_criteria, read_run, report_of
 from contend.stores.leases import checked_thread, thread_name
 
 _NUMBER = r"^[0-9]{1,18}$"
@@ -169,7 +169,8 @@ async def get_statistics(research_id: ResearchId, live: Live) -> models.Research
     for row in await record.rounds(execution_id):
         urls += row.role_records.get("researcher", {}).get("sources", [])
     seconds = await record.active_seconds(execution_id)
-    return models.ResearchStatistics.of(iterations=len(steps), urls=urls, seconds=seconds)
+    statistics = models.ResearchStatistics.of(iterations=len(steps), urls=urls, seconds=seconds)
+    return statistics.model_copy(update=details.published_fields())
 
 
 @research.get("/compare/{other_id}")
@@ -190,13 +191,22 @@ async def compare_researches(research_id: ResearchId, other_id: ResearchId, live
 async def _side(live: Researches, research_id: str) -> models.Side:
     details = await live.details(research_id)
     newest = await _report(live, research_id) if details.has_report else None
+    record, settings = live.services.record, live.services.settings
+    run = await read_run(record, settings, details.research_id) if details.execution_id else None
     return models.Side(
         research=details,
         statistics=await get_statistics(research_id, live),
+        rounds=_round_scores(run) if run else [],
+        criteria=await judged_criteria(record, run) if run else [],
         sources=newest.cited_sources() if newest else [],
         executive_summary=newest.executive_summary if newest else "",
         key_findings=newest.key_findings if newest else [],
     )
+
+
+def _round_scores(run: StoredRun) -> list[models.RoundScore]:
+    fields = set(models.RoundScore.model_fields)
+    return [models.RoundScore(**row.model_dump(include=fields), metrics=row.metrics) for row in run.rounds]
 
 
 @router.get("/standings", tags=["leaderboard"])
@@ -223,7 +233,5 @@ async def get_leaderboard(
             raise UnknownThread("no runs yet: start one by POST /research")
         research_id = newest[0].thread_id
     run = await read_run(record, live.services.settings, checked_thread(research_id))
-    fields = set(models.RoundScore.model_fields)
-    rounds = [models.RoundScore(**row.model_dump(include=fields), metrics=row.metrics) for row in run.rounds]
-    theme = run.execution.theme
-    return models.Leaderboard(research_id=research_id, theme=theme, leaderboard=run.leaderboard, rounds=rounds)
+    fields_of_run = {"research_id": research_id, "theme": run.execution.theme, **run.execution.published_fields()}
+    return models.Leaderboard(**fields_of_run, leaderboard=run.leaderboard, rounds=_round_scores(run))

@@ -243,7 +243,8 @@ class Batch:
             ui.say_line({"type": "result", **result_line})
             return
         end = tr(ui.STATUS.get(status, "Failed"))
-        best = "" if result.get("best_score") is None else f" {ui.score_text(result['best_score'])}"
+        score = result.get("best_score") if result.get("published") != "editor" else result["published_score"]
+        best = "" if score is None else f" {ui.score_text(score)}"
         why = result.get("report") if status == "completed" else result["message"]
         why = ui.plain(tr(why)) if why else ""
         progress_line = f"{len(self.statuses)}/{len(self.questions)}  {question.name}: {end}{best}  {why}"
@@ -301,6 +302,8 @@ def _result(outcome: app.RunOutcome) -> dict[str, Any]:
         "status": "waiting" if outcome.questions else outcome.status,
         "message": outcome.message,
         "best_score": outcome.summary.best_score if outcome.summary else None,
+        "published": outcome.summary.published if outcome.summary else None,
+        "published_score": outcome.summary.published_score if outcome.summary else None,
         "report": outcome.files[0] if outcome.files else None,
         "usage": outcome.usage.model_dump(mode="json"),
     }

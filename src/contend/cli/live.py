@@ -80,7 +80,7 @@ class Board:
                 self.stage = tr("Reading documents: {read} of {files}", read=documents, files=files)
             case events.WinnerPicked():
                 self.rank(event.leaderboard)
-                self.stage = tr("Publishing the report")
+                self.stage = _publishing_text(event)
             case events.ReportMerged():
                 self.stage = tr("Publishing the report")
             case events.ReportPublished():
@@ -114,7 +114,8 @@ class Board:
             case events.RoundStarted():
                 row.round_number, row.state, row.doing = event.round_number, "running", tr("plans")
             case events.StepDone():
-                row.doing = tr(_NOW[event.step], detail=event.detail)
+                is_last = event.step in {"plan", "research"} and not event.actions
+                row.doing = tr("writes ({detail})" if is_last else _NOW[event.step], detail=event.detail)
             case events.RoundSubmitted():
                 row.doing = tr("is scored ({length})", length=ui.count_text(event.characters, "character"))
             case events.RoundScored():
@@ -137,11 +138,17 @@ class Board:
 _NOW = {
     "plan": "searches ({detail})",
     "search": "reads ({detail})",
-    "choose": "writes ({detail})",
+    "research": "looks further ({detail})",
     "write": "reviews its draft ({detail})",
     "review": "reviewed: {detail}",
     "graph": "runs its graph ({detail})",
 }
+
+
+def _publishing_text(event: events.WinnerPicked) -> str:
+    if event.published != "editor":
+        return tr("Publishing the report")
+    return tr("Publishing the editor's merge ({score})", score=ui.score_text(event.published_score))
 
 
 def board_of(run: StoredRun) -> Board:
@@ -183,7 +190,7 @@ _REDRAWS_PER_SECOND = 8
 _STEPS = {
     "plan": "planned {detail}",
     "search": "found {detail}",
-    "choose": "chose {detail}",
+    "research": "researched: {detail}",
     "write": "wrote {detail}",
     "review": "reviewed: {detail}",
     "graph": "ran {detail}",
@@ -345,7 +352,7 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
         case events.SourceOff():
             return tr("source {source} is off from here on: {reason}", source=event.source, reason=event.reason)
         case events.WinnerPicked():
-            return ui.winner_text(event.team_id, event.score) if event.team_id else tr("no winner")
+            return ui.outcome_text(event.team_id, event.score, event) if event.team_id else tr("no winner")
         case events.ReportMerged(published=True):
             return tr("the merged report is chosen ({score})", score=score)
         case events.ReportMerged(reports=0):
@@ -355,7 +362,9 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
         case events.ReportMerged():
             return tr("the merged report is not better than the best team's ({score})", score=score)
         case events.ReportPublished():
-            return tr("published the report with {sources}", sources=ui.count_text(event.sources, "source"))
+            merged = "published the editor's merge with {sources}"
+            text = merged if event.published == "editor" else "published the report with {sources}"
+            return tr(text, sources=ui.count_text(event.sources, "source"))
         case events.Learned():
             return learned_text(event)
         case events.RunDone():

@@ -61,7 +61,8 @@ def _headline(outcome: RunOutcome, board: Board) -> Text:
         line.append(f": {tr(ui.NO_MODEL)}", style="bold")
     elif summary is not None and summary.best_team_id is not None:
         names = {status.team_id: status.team_name for status in summary.team_statuses}
-        line.append(f": {ui.winner_text(names[summary.best_team_id], summary.best_score)}", style="bold")
+        text = ui.outcome_text(names[summary.best_team_id], summary.best_score, summary)
+        line.append(f"{' · ' if summary.published == 'editor' else ': '}{text}", style="bold")
     if outcome.status != "completed" or outcome.message != NO_FAILURE:
         line.append(f"\n{tr(ui.plain(outcome.message))}", style="default not bold")
     for notice in outcome.notices:
@@ -89,8 +90,8 @@ def _next(outcome: RunOutcome, board: Board) -> None:
         playbook = [f"contend playbook show {board.learned.dataset}"] if board.learned and board.learned.lessons else []
         ui.advise(f"contend report {thread}", *ranking, *playbook)
     elif outcome.status == "failed":
-        again = [f"contend resume {outcome.thread_id}"] if _lost_every_team(outcome) else []
-        ui.advise(f"contend status {outcome.thread_id}", "contend doctor", *again)
+        again = [f"contend resume {thread}"] if _lost_every_team(outcome) else []
+        ui.advise(f"contend status {thread}", "contend doctor", *again)
     else:
         ui.advise(resume_command(outcome.thread_id))
     if outcome.files:

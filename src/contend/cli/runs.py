@@ -19,7 +19,7 @@ from contend.cli.live import board_of, ends_table
 from contend.errors import ContendError, StoreUnwritable, UnknownThread
 from contend.models.task import ExecutionRow, RunStatus
 from contend.settings import Settings
-from contend.stored_runs import StoredRun, is_waiting, read_run, report_of, status_of
+from contend.stored_runs import JudgedCriterion, StoredRun, is_waiting, judged_criteria, read_run, report_of, status_of
 from contend.stores import write_file
 from contend.stores.leases import checked_thread, resume_command
 from contend.stores.record import RecordStore
@@ -77,6 +77,17 @@ def stored_run(thread: str) -> StoredRun:
     return from_record(settings, lambda record: _read(record, settings, thread))
 
 
+def judged_run(thread: str) -> tuple[StoredRun, list[JudgedCriterion]]:
+    """`stored_run`, with the question's criteria and what judges found of the published report."""
+    settings = COMMAND.settings()
+
+    async def read(record: RecordStore) -> tuple[StoredRun, list[JudgedCriterion]]:
+        run = await _read(record, settings, thread)
+        return run, await judged_criteria(record, run)
+
+    return from_record(settings, read)
+
+
 async def _read(record: RecordStore, settings: Settings, name: str) -> StoredRun:
     thread = await named_thread(record, name)
     try:
@@ -121,7 +132,7 @@ def show_status(thread: str) -> None:
     if run.message and "contend resume" not in run.message:
         head.append(f" · {tr(ui.plain(run.message))}", style="not bold")
     facts = f"{ui.models_text(execution.models)} · {ui.usage_text(run.usage)} · {tr('playbook')} {execution.dataset}"
-    ui.show(Group(head, Text(facts, style="dim"), "", ends_table(board_of(run), run.message), ""))
+    ui.show(Group(head, *_winner(run), Text(facts, style="dim"), "", ends_table(board_of(run), run.message), ""))
     _advise(run)
 
 
@@ -140,12 +151,12 @@ def show_runs(limit: int) -> None:
             _short_id(row.thread_id, threads),
             f"{row.created_at.astimezone():%Y-%m-%d %H:%M}",
             (_status_text(row, row.status), ui.STYLE[row.status]),
-            "–" if row.winner_team_id is None else ui.score_text(row.best_score),
+            _score_cell(row),
             shorten(row.theme, _THEME_CHARACTERS),
         )
         for row in current
     ]
-    table = ui.plain_table("Thread", "Started", "Status", "Best", "Theme", rows=cells, right={"Best"})
+    table = ui.plain_table("Thread", "Started", "Status", "Report", "Theme", rows=cells, right={"Report"})
     table.columns[-1].ratio, table.expand = 1, True  # the question has one line, in what the others leave
     ui.show(table)
     ui.say()
@@ -156,9 +167,10 @@ def show_leaderboard(thread: str) -> None:
     """Raises: UnknownThread."""
     run = stored_run(thread)
     names, values = ("leaderboard", "rounds"), run.without_texts()
-    if ui.print_json({"thread_id": run.execution.thread_id, **{name: values[name] for name in names}}):
+    head = {"thread_id": run.execution.thread_id, **run.execution.published_fields()}
+    if ui.print_json({**head, **{name: values[name] for name in names}}):
         return
-    ui.show(Group(Text(ui.plain(run.execution.theme), style="bold"), "", _ranking(run), ""))
+    ui.show(Group(Text(ui.plain(run.execution.theme), style="bold"), *_winner(run), "", _ranking(run), ""))
     _advise(run)
 
 
@@ -242,6 +254,20 @@ def delete_thread(thread: str) -> None:
 def _status_text(execution: ExecutionRow, status: RunStatus) -> str:
     word = "waiting" if status == "interrupted" and is_waiting(execution) else status
     return tr(ui.STATUS[word])
+
+
+def _winner(run: StoredRun) -> list[Text]:
+    """A line on whose report is published; none where no team has come first."""
+    execution = run.execution
+    name = next((team.team_name for team in run.teams if team.team_id == execution.winner_team_id), None)
+    return [] if name is None else [Text(ui.outcome_text(name, execution.best_score, execution))]
+
+
+def _score_cell(execution: ExecutionRow) -> str:
+    """The published report's score; of records that do not say whose it is, the best team's."""
+    if execution.published == "editor":
+        return tr("editor {score}", score=ui.score_text(execution.published_score))
+    return "–" if execution.winner_team_id is None else ui.score_text(execution.best_score)
 
 
 async def _current(record: RecordStore, settings: Settings, limit: int) -> tuple[list[ExecutionRow], list[str]]:

@@ -231,6 +231,8 @@ class ResearchServer:
             "status": status,
             "message": details["message"],
             "best_score": details["best_score"],
+            "published": details.get("published"),
+            "published_score": details.get("published_score"),
             "report": f"{self._url}/research/{question.thread}/report" if details["has_report"] else None,
             "usage": details["usage"],
         }

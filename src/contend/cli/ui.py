@@ -21,7 +21,7 @@ from rich.text import Text
 
 from contend.cli import COMMAND, input_error, is_japanese, tr
 from contend.models.round import ExitReason
-from contend.models.task import RunUsage
+from contend.models.task import Publication, RunUsage
 from contend.text import clean, shown_score
 
 STOP_REASONS: Mapping[ExitReason, str] = {
@@ -86,6 +86,15 @@ def winner_text(name: str, score: float | None) -> str:
     if score is None:
         return tr("{name} comes first, unscored", name=plain(name))
     return tr("{name} wins with {score}", name=plain(name), score=score_text(score))
+
+
+def outcome_text(name: str, score: float | None, publication: Publication) -> str:
+    """Whose report is published, where it is the editor's; and the best team."""
+    if publication.published != "editor":
+        return winner_text(name, score)
+    merged = score_text(publication.published_score)
+    return tr("Published: editor's merge {merged}; best team {name} {score}",
+              merged=merged, name=plain(name), score=score_text(score))  # fmt: skip
 
 
 def usage_text(usage: RunUsage) -> str:

@@ -43,13 +43,21 @@ class ClosingNodes:
         keys = await self._pairwise_keys(ContestView(state))
         view = ContestView({**state, "pairwise": keys})
         winner, editing, notes = view.winner, view.editing, partial_notes(view, state["options"]["language"])
-        fields = {"team_id": winner.team_id if winner else None, "score": winner.score if winner else None}
+        submission = editing.document if editing.published else winner.document if winner else None
         if any(outcome.may_win for outcome in view.outcomes):
-            self.services.tell(WinnerPicked(execution_id=state["execution_id"], leaderboard=view.standings, **fields))
+            self.services.tell(
+                WinnerPicked(
+                    execution_id=state["execution_id"],
+                    team_id=winner.team_id if winner else None,
+                    score=winner.score if winner else None,
+                    leaderboard=view.standings,
+                    **view.publication(submission).published_fields(),
+                )
+            )
         return {
             "pairwise": keys,
             "winner": winner.team_id if winner else None,
-            "submission": editing.document if editing.published else winner.document if winner else None,
+            "submission": submission,
             "notes": notes,
             "summary": (await _summary_of(self.services, view)).model_dump(mode="json"),
         }
@@ -99,16 +107,21 @@ class ClosingNodes:
             doubtful=doubtful,
             folders=await sources.paths(options.documents),
         )
-        files = [str(folder / name) for name in texts]
+        files, publication = (
+            [str(folder / name) for name in texts],
+            view.publication(state["submission"]).published_fields(),
+        )
         self.services.tell(
             ReportPublished(
                 execution_id=state["execution_id"],
                 team_id=state["winner"] or "",
                 sources=len(submission.report.sources),
                 files=files,
+                **publication,
             )
         )
         return {
+            "summary": {**(state["summary"] or {}), **publication},
             "report": submission.report.model_dump(mode="json"),
             "files": files,
             "messages": [answer(state, texts["report.md"])],
@@ -127,6 +140,7 @@ class ClosingNodes:
             message,
             winner_team_id=state["winner"],
             best_score=view.winner.score if view.winner else None,
+            publication=view.publication(state["submission"] if state["report"] else None),
         )
         usage = await self.services.record.usage(state["execution_id"])
         self.services.tell(RunDone(execution_id=state["execution_id"], status=status, message=message, usage=usage))
@@ -167,7 +181,7 @@ class ClosingNodes:
             excerpt = without_sentences(claim.check.excerpt, orders.in_sentence) if claim else ""
             doubtful.append(DoubtfulLine(line, claim.doubt(line) if claim else "", excerpt))
         for text, lacking in (support.partly if support else {}).items():
-            if text in line_of:
+            if text in line_of and text not in statements:
                 rest = plain_sentence(without_sentences(lacking, orders.in_sentence))
                 doubtful.append(DoubtfulLine(line_of[text], rest, "", partly=True))
         return doubtful

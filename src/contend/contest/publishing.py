@@ -91,6 +91,7 @@ def head_of(
         status="partial" if state["notes"] else "completed",
         winner=winner.team.name if winner.may_win else None,
         best_score=winner.score,
+        **view.publication(state["submission"]).published_fields(),
         leaderboard=view.standings if winner.may_win else [],
         sources_off=sources_off,
         left_out=left_out,

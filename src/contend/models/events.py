@@ -9,9 +9,9 @@ from pydantic import Field, TypeAdapter
 from contend.models.evaluation import Criterion, MetricScore
 from contend.models.options import Approval
 from contend.models.record import Record, Score, UtcDatetime, utc_now
-from contend.models.research import ResearchPlan
+from contend.models.research import Part, ResearchPlan
 from contend.models.round import ExitReason, LeaderboardEntry
-from contend.models.task import RunStatus, RunUsage, TeamStage
+from contend.models.task import Publication, RunStatus, RunUsage, TeamStage
 
 MOST_HITS = 10
 """So many hits of a search are told."""
@@ -71,9 +71,10 @@ class RunResumed(Detail):
 
 
 class CriteriaSet(Detail):
-    """What a report on this question has to do, for judges; none where coverage is judged by its rubric."""
+    """What a report on this question has to do, for judges, and the parts of the question, for teams."""
 
     type: Literal["criteria_set"] = "criteria_set"
+    parts: list[str] = Field(default_factory=list)
     criteria: list[Criterion]
     failure: str = ""
 
@@ -104,11 +105,12 @@ class Hit(Record):
 
 
 class SearchDone(Detail):
-    """One query to one source: how many hits it gave, and the first of them."""
+    """One action in one source, a search, a find or a read: how many sections it gave, and the first documents."""
 
     type: Literal["search_done"] = "search_done"
     team_id: str
     round_number: int
+    kind: Literal["search", "find", "read"] = "search"
     query: str
     source: str
     count: int
@@ -116,17 +118,26 @@ class SearchDone(Detail):
 
 
 class StepDone(OfRound):
-    """A step of the research in a round: planned, searched, chose passages, wrote, reviewed; or one of a graph's own.
+    """A step of the research in a round: planned, researched, searched, wrote, reviewed; or one of a graph's own.
 
-    `iteration` counts the round's loops from 1. `plan` is what was planned; `document` the id of the draft's text that
-    was written; `feedback` the reviewer's word, "" where the draft was accepted.
+    `iteration` counts the round's drafts from 1, of `research` its steps. `plan` is what was planned; `parts`, `held`
+    and `held_tokens` how far the parts of the question are and what the team holds after a step, of `room` tokens that
+    it may hold, and `thought` why; `actions`, of a plan too, how many follow;
+    `document` the id of the draft's text that was written; `feedback` the reviewer's word, "" where the draft was
+    accepted.
     """
 
     type: Literal["step_done"] = "step_done"
-    step: Literal["plan", "search", "choose", "write", "review", "graph"]
+    step: Literal["plan", "research", "search", "write", "review", "graph"]
     detail: str = ""
     iteration: int = 0
     plan: ResearchPlan | None = None
+    parts: list[Part] = Field(default_factory=list)
+    held: int = 0
+    held_tokens: int = 0
+    room: int = 0
+    actions: int = 0
+    thought: str = ""
     document: str = ""
     feedback: str = ""
 
@@ -188,7 +199,9 @@ class TeamDone(Event):
     error_message: str | None = None
 
 
-class WinnerPicked(Event):
+class WinnerPicked(Event, Publication):
+    """The best team, with its score, and whose report is to be published."""
+
     type: Literal["winner_picked"] = "winner_picked"
     team_id: str | None
     score: Score | None
@@ -199,7 +212,7 @@ class ReportMerged(Event):
     """The editor merged the teams' reports; `published`: whether that report is not worse than the best team's.
 
     `taken`: what it took of each team's report; `best_score`: the best team's; `preferred`: which of both reports
-    judges preferred, once for each order in which they were shown.
+    judges preferred, once for each order in which they were shown; `metrics`: what judges found of the merged one.
     """
 
     type: Literal["report_merged"] = "report_merged"
@@ -209,10 +222,13 @@ class ReportMerged(Event):
     taken: dict[str, str] = Field(default_factory=dict)
     best_score: Score | None = None
     preferred: list[Literal["editor", "winner", "tie"]] = Field(default_factory=list)
+    metrics: list[MetricScore] = Field(default_factory=list)
     failure: str = ""
 
 
-class ReportPublished(Event):
+class ReportPublished(Event, Publication):
+    """`team_id` is the best team's."""
+
     type: Literal["report_published"] = "report_published"
     team_id: str
     sources: int

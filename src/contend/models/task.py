@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 from uuid import UUID, uuid4
 
 from pydantic import UUID4, Field, computed_field
@@ -25,6 +25,9 @@ from contend.text import clean, shorten
 TeamStage = Literal["pending", "running", "completed", "failed", "timeout"]
 RunStatus = Literal["running", "completed", "partial", "failed", "interrupted"]
 """`interrupted` is resumable: stopped, crashed or waiting for a person."""
+
+ReportOrigin = Literal["team", "editor"]
+"""Whose report is published: the best team's, or the editor's merge of several."""
 
 _NEXT: dict[TeamStage, set[TeamStage]] = {"pending": {"running"}, "running": {"completed", "failed", "timeout"}}
 
@@ -120,8 +123,22 @@ class RoundResult(Record):
     completed_at: UtcDatetime = Field(default_factory=utc_now)
 
 
-class ExecutionSummary(ReloadedRecord):
-    """An execution when its teams are done: the best round of each team that has one, and every team's status."""
+class Publication(Record):
+    """Whose report is published, and what judges gave it. The score is None where none is known of this very text."""
+
+    published: ReportOrigin | None = None
+    published_score: Score | None = None
+
+    def published_fields(self) -> dict[str, Any]:
+        """These two of what may have more."""
+        return self.model_dump(include={*Publication.model_fields})
+
+
+class ExecutionSummary(Publication, ReloadedRecord):
+    """An execution when its teams are done: the best round of each team that has one, and every team's status.
+
+    `best_score` is the best team's. What is published, and its score, is known once it is.
+    """
 
     task_id: UUID
     user_prompt: QuestionText
@@ -148,8 +165,8 @@ class ExecutionSummary(ReloadedRecord):
         return self.total_teams - self.completed_teams
 
 
-class ExecutionRow(Record):
-    """One execution of a thread."""
+class ExecutionRow(Publication):
+    """One execution of a thread. `best_score` is the best team's."""
 
     execution_id: Text
     thread_id: Text

@@ -24,8 +24,8 @@ from contend.models.research import (
     TableRow,
 )
 from contend.models.task import title_of
-from contend.report.plain import plain_sentence, plain_text, plain_title, table_row, table_ruler
-from contend.text import SENTENCE_STOPS, addresses, detect_language, without_sentences
+from contend.report.plain import plain_heading, plain_sentence, plain_text, plain_title, table_row, table_ruler
+from contend.text import SENTENCE_STOPS, addresses, detect_language, without_escapes, without_sentences
 
 
 class PublishedMark(NamedTuple):
@@ -104,7 +104,7 @@ def _body(sections: Sequence[Section], citations: _Citations, language: Language
     """The sections under headings of the third level; one without a heading follows the section before it."""
     parts = []
     for section in sections:
-        if heading := plain_title(section.heading):
+        if heading := plain_heading(section.heading):
             parts.append(f"### {heading}")
         parts += [_block(block, citations, language) for block in section.blocks]
     return "\n\n".join(part for part in parts if part)
@@ -155,7 +155,7 @@ def build_report(
     body = _body(draft.sections, citations, language)
     limits = _join(citations.sentences(draft.limits), language)
     return ResearchReport(
-        theme=title_of(draft.title or theme),
+        theme=title_of(without_escapes(plain_heading(draft.title)) or theme),
         executive_summary=summary or _join(findings, language),
         key_findings=findings,
         detailed_analysis=body or _join(findings, language),
@@ -163,7 +163,7 @@ def build_report(
         sources=[citations.sources[url] for url in dict.fromkeys([*citations.numbers, *citations.sources])],
         sources_by_name=draft.sources_by_name,
         own_headings=draft.own_headings,
-        opening_heading=plain_title(draft.opening_heading),
+        opening_heading=without_escapes(plain_heading(draft.opening_heading)),
         generated_at=generated_at or utc_now(),
     )
 

@@ -6,14 +6,14 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from contend.models.options import RecordedReplies
-from contend.models.record import Language, Record, Score
+from contend.models.record import Language, Score
 from contend.models.round import LeaderboardEntry
-from contend.models.task import RunUsage
+from contend.models.task import Publication, RunUsage
 from contend.report.plain import plain_title, table_row
 from contend.text import WORDS, count_text, inert, reason_text, shown_score
 
 
-class ReportHead(Record):
+class ReportHead(Publication):
     """The run behind a report, as far as it had come when the report was published.
 
     `status` says of the report what the run's says of all: what is still to be learned may fail.
@@ -68,10 +68,16 @@ def head_markdown(head: ReportHead, language: Language) -> str:
 
 
 def shown_outcome(head: ReportHead, language: Language) -> tuple[str, str] | None:
-    """Whose report it is, `("Winner", "Scout (87.3/100)")`; without a score nobody has won."""
+    """Whose report it is, `("Winner", "Scout (87.3/100)")`; without a score nobody has won.
+
+    Of the editor's, `("Published", "editor's merge (97.0/100); best team: Scout (87.3/100)")`.
+    """
     words = WORDS[language]
     if head.winner is None:
         return None
+    if head.published == "editor":
+        merged, best = (shown_score(score, language) for score in (head.published_score, head.best_score))
+        return words.published, words.merge_and_best.format(merged=merged, team=plain_title(head.winner), best=best)
     if head.best_score is None:
         return words.published_unscored, plain_title(head.winner)
     return words.winner, f"{plain_title(head.winner)} ({shown_score(head.best_score, language)})"

@@ -55,7 +55,7 @@ def to_html(
     it. Of local files only the report's own sources can be opened.
     """
     bare = report.model_copy(update={"sources": []}).to_markdown(language)
-    text, _, footer = bare.removeprefix(f"# {report.theme}\n").rpartition(f"## {WORDS[language].headings.references}\n")
+    text, _, footer = bare.partition("\n")[2].rpartition(f"## {WORDS[language].headings.references}\n")
     passages = PassagesBehind(lines, numbers=citation_numbers(report))
     links = _CitationLinks(report.sources, passages)
     body = links.render(text) + _names(report.named_sources(), language, folders)

@@ -87,6 +87,11 @@ def plain_text(text: str, sources: Collection[str] = (), *, in_cell: bool = Fals
     return _CODE.sub(lambda match: code[int(match[1])], escaped_text)
 
 
+def plain_heading(text: str) -> str:
+    """A model's title or heading as `plain_text`: no link, no HTML, no address, no anchor such as `{#setup}`."""
+    return plain_text(without_anchor(" ".join(text.split())), in_cell=True)
+
+
 def plain_title(text: str) -> str:
     """A title on one line that opens no HTML element and no link, without an anchor such as `{#setup}`."""
     single = _TAG.sub("", _ACTIVE.sub("", clean(text, single_line=True)))

@@ -12,7 +12,7 @@ from duckdb import Error as DuckDBError
 from pydantic_core import PydanticSerializationError
 
 from contend.errors import StoreError
-from contend.models.events import Event, KeptEvent
+from contend.models.events import AnyEvent, Event, KeptEvent
 from contend.models.record import utc_now
 from contend.models.round import (
     EvaluationRow,
@@ -23,14 +23,15 @@ from contend.models.round import (
     RoundStatusRow,
     SubmissionRow,
 )
-from contend.models.task import CallUsage, ExecutionRow, RunStatus, RunUsage, TeamStatus
+from contend.models.task import CallUsage, ExecutionRow, Publication, RunStatus, RunUsage, TeamStatus
 from contend.stores import record_schema as tables
 from contend.stores.record_file import Job, RecordFile, RecordThread, Work
 
 _T = TypeVar("_T")
 _SET_STATUS = """
 UPDATE execution SET status = ?, message = ?, winner_team_id = coalesce(?, winner_team_id),
-    best_score = coalesce(?, best_score), finished_at = ?
+    best_score = coalesce(?, best_score), published = coalesce(?, published),
+    published_score = coalesce(?, published_score), finished_at = ?
 WHERE execution_id = ? AND list_contains(coalesce(?, [status]), status)
 """
 _GOES_ON: frozenset[RunStatus] = frozenset({"running", "interrupted"})
@@ -81,6 +82,10 @@ _EVENTS = """
 SELECT number, told AS event FROM event JOIN execution USING (execution_id) WHERE thread_id = ? AND number > ?
 ORDER BY number LIMIT ?
 """
+_EVENTS_OF_TYPES = """
+SELECT number, told AS event FROM event
+WHERE execution_id = ? AND list_contains(?, json_extract_string(told, '$.type')) ORDER BY number
+"""
 _DRAFTS = """
 SELECT json_extract_string(told, '$.document') AS document FROM event JOIN execution USING (execution_id)
 WHERE thread_id = ? AND json_extract_string(told, '$.type') = 'step_done' AND document <> ''
@@ -122,14 +127,17 @@ class RecordStore:
         *,
         winner_team_id: str | None = None,
         best_score: float | None = None,
+        publication: Publication | None = None,
         only_from: Sequence[RunStatus] | None = None,
     ) -> None:
-        """Durable. A winner and a best score already written stay where None is given.
+        """Durable. A winner, a best score and a publication already written stay where None is given.
 
         `only_from`: where the status is another by now, all stays as it is.
         """
         finished_at = None if status in _GOES_ON else utc_now()
-        values = [status, message, winner_team_id, best_score, finished_at, execution_id, only_from]
+        published = publication or Publication()
+        end = [winner_team_id, best_score, published.published, published.published_score, finished_at]
+        values = [status, message, *end, execution_id, only_from]
 
         def work(connection: DuckDBPyConnection) -> None:
             connection.execute(_SET_STATUS, values)
@@ -273,6 +281,11 @@ class RecordStore:
     async def events(self, thread_id: str, *, after: int = 0, limit: int = 500) -> list[KeptEvent]:
         """A thread's events with a number above `after`, in the order in which they were told."""
         return [KeptEvent.model_validate(row) for row in await self._rows(_EVENTS, thread_id, after, limit)]
+
+    async def events_of(self, execution_id: str, *types: str) -> list[AnyEvent]:
+        """An execution's events of some types, in the order in which they were told."""
+        rows = await self._rows(_EVENTS_OF_TYPES, execution_id, [*types])
+        return [KeptEvent.model_validate(row).event for row in rows]
 
     async def submission_documents(self) -> dict[str, list[str]]:
         """The document ids of all submissions, by thread."""

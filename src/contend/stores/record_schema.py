@@ -23,6 +23,8 @@ CREATE TABLE IF NOT EXISTS execution (
     options_fingerprint VARCHAR NOT NULL, dataset VARCHAR NOT NULL, models JSON NOT NULL, status VARCHAR NOT NULL,
     message VARCHAR NOT NULL, winner_team_id VARCHAR, best_score {_SHARE.format("best_score")},
     created_at TIMESTAMPTZ NOT NULL, finished_at TIMESTAMPTZ);
+ALTER TABLE execution ADD COLUMN IF NOT EXISTS published VARCHAR;
+ALTER TABLE execution ADD COLUMN IF NOT EXISTS published_score DOUBLE;
 CREATE TABLE IF NOT EXISTS team_status (
     execution_id VARCHAR, team_id VARCHAR, team_name VARCHAR NOT NULL, status VARCHAR NOT NULL,
     current_round INTEGER NOT NULL, started_at TIMESTAMPTZ, completed_at TIMESTAMPTZ, error_message VARCHAR,
@@ -53,6 +55,7 @@ CREATE TABLE IF NOT EXISTS event (
     execution_id VARCHAR, event_key VARCHAR, number BIGINT NOT NULL DEFAULT nextval('event_number'),
     told JSON NOT NULL, PRIMARY KEY (execution_id, event_key));
 """
+"""Makes what is not there yet. Columns of a later release are added, to new tables, too: records have one shape."""
 
 TABLES = ("execution", "team_status", "pairwise", "round_history", "leader_board", "round_status", "usage", "event")
 

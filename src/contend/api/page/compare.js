@@ -1,9 +1,11 @@
 /** Two runs side by side. */
 
 import { api } from "./api.js";
-import { el, options, refill } from "./dom.js";
-import { statusOf, statusPill } from "./history.js";
+import { el, options, refill, table } from "./dom.js";
+import { outcomeOf, statusOf, statusPill } from "./history.js";
+import { verdictSign } from "./judges.js";
 import { drawInto, problem } from "./problem.js";
+import { markdownInto } from "./report.js";
 import { number, percent, t, when } from "./words.js";
 
 export function showCompare(main, [one, other]) {
@@ -15,15 +17,24 @@ export function showCompare(main, [one, other]) {
   }).catch((error) => refill(body, problem(error)));
   if (other) {
     refill(body, el("p.quiet", {}, t("loading")));
-    drawInto(body, api.compare(one, other), comparison);
+    drawInto(body, compared(one, other), comparison);
   }
 }
 
-function comparison({ first, second, common_sources: common, only_first: onlyFirst, only_second: onlySecond }) {
+/** The comparison, each side with its published report as Markdown; "" where it has none. */
+async function compared(one, other) {
+  const both = await api.compare(one, other);
+  const texts = [both.first, both.second].map(({ research }) => (research.has_report ? api.report(research.research_id, "md") : ""));
+  return { ...both, texts: await Promise.all(texts) };
+}
+
+function comparison({ first, second, common_sources: common, only_first: onlyFirst, only_second: onlySecond, texts }) {
   return el("div.stack", {},
     el("div.columns", {}, sideCard(first), sideCard(second)),
+    first.criteria.length + second.criteria.length > 0 && el("div.columns", {}, criteriaCard(first), criteriaCard(second)),
     el("div.card", {}, el("p", {}, t("both", { n: common.length })),
-      el("div.columns", {}, onlyHere(first, onlyFirst), onlyHere(second, onlySecond))));
+      el("div.columns", {}, onlyHere(first, onlyFirst), onlyHere(second, onlySecond))),
+    el("div.columns", {}, texts.map((text) => el("section.card", { "aria-label": t("read") }, text ? markdownInto(el("article.small"), text) : el("p.quiet", {}, t("no_report"))))));
 }
 
 function onlyHere({ sources }, urls) {
@@ -31,13 +42,20 @@ function onlyHere({ sources }, urls) {
   return el("div", {}, el("h3", {}, t("only_here")), titles.length ? el("ul.small", {}, titles.map((title) => el("li", {}, title))) : el("p.small.quiet", {}, t("none")));
 }
 
-function sideCard({ research, executive_summary: summary, key_findings: findings, statistics }) {
+function sideCard({ research, rounds, statistics }) {
   const { usage, leaderboard } = research;
+  const nameOf = (id) => leaderboard.find((entry) => entry.team_id === id)?.team_name ?? id;
+  const outcome = outcomeOf({ ...research, winner: nameOf(research.winner_team_id) });
+  const scoresOf = (team) => rounds.filter((round) => round.team_id === team).map((round) => percent(round.score)).join(" → ");
   return el("section.card", {},
     el("h2", {}, el("a.folded", { href: `#/run/${encodeURIComponent(research.research_id)}` }, research.theme)),
     el("p.row", {}, statusPill(statusOf(research)), el("span.small.quiet", {}, when(research.created_at))),
     el("p.small.quiet", {}, [t("calls_used", { n: number(usage.requests) }), t("tokens_used", { n: number(usage.input_tokens + usage.output_tokens) }), `${t("sources")}: ${statistics.sources_collected}`].join(" · ")),
-    el("table.ranking", {}, el("tbody", {}, leaderboard.map((entry) => el("tr", {}, el("td", {}, entry.rank ?? ""), el("td", {}, entry.team_name), el("td.number", {}, percent(entry.best_score)))))),
-    el("p", {}, summary),
-    el("ol", {}, findings.map((finding) => el("li", {}, finding))));
+    outcome && el("p", {}, outcome),
+    table([el("th", {}, t("rank")), el("th", {}, t("team")), el("th.number", {}, t("best")), el("th", {}, t("rounds"))],
+      leaderboard.map((entry) => [el("td", {}, entry.rank ?? ""), el("td", {}, entry.team_name), el("td.number", {}, percent(entry.best_score)), el("td.small", {}, scoresOf(entry.team_id))]), "table.ranking"));
 }
+
+/** What a report has to do, and whether judges saw the published one do it. */
+const criteriaCard = ({ criteria }) => el("section.card", {}, el("h2", {}, t("criteria")),
+  el("ul.criteria", {}, criteria.map(({ text, verdict }) => el("li", {}, el("span", {}, verdictSign(verdict)), el("span", {}, text)))));

@@ -92,15 +92,25 @@ function progressLine(progress) {
   return done < progress.teams.length ? t("teams_done", { done, n: progress.teams.length }) : t("note_closing");
 }
 
+/** Whose report is published, where it is the editor's and nobody's win; "" elsewhere. */
+export const outcomeOf = ({ published, published_score: score, winner, best_score: best }) =>
+  published === "editor" ? t("published_merge", { score: percent(score), team: winner ?? "", best: percent(best) }) : "";
+
 const address = (run) => `#/run/${encodeURIComponent(run.research_id)}`;
 
+/** What is published scored; of records that do not say whose it is, the best team. */
+function scoreOf(run) {
+  const score = run.published === "editor" ? run.published_score : run.best_score;
+  return score === null || score === undefined ? "" : percent(score);
+}
+
 function runTable(runs, act) {
-  const heads = [el("th", {}, t("asked")), el("th", {}, t("status")), el("th", {}, t("winner")), el("th.number", {}, t("best")), el("th", {}, t("begun"))];
+  const heads = [el("th", {}, t("asked")), el("th", {}, t("status")), el("th", {}, t("report_of")), el("th.number", {}, t("score")), el("th", {}, t("begun"))];
   const rows = runs.map((run) => [
     el("td", {}, el("a.folded", { href: address(run), "data-key": run.research_id }, run.theme), el("div.small.quiet", {}, noteOf(run), " ", nextStep(run, act))),
     el("td", {}, statusPill(statusOf(run))),
-    el("td", {}, run.winner_team_id ?? ""),
-    el("td.number", {}, run.best_score === null || run.best_score === undefined ? "" : percent(run.best_score)),
+    el("td", {}, run.published === "editor" ? [t("editors_merge"), el("div.small.quiet", {}, `${t("best_team")}: ${run.winner_team_id} ${percent(run.best_score)}`)] : run.winner_team_id ?? ""),
+    el("td.number", {}, scoreOf(run)),
     el("td.small.quiet", {}, when(run.created_at)),
   ]);
   return table(heads, rows, "table.runs");

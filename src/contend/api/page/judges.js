@@ -24,10 +24,10 @@ function criteriaTable(run, scored) {
   return el("section.card", {}, el("h2", {}, t("criteria")), table(heads, rows));
 }
 
-function verdictCell(verdict) {
-  if (!verdict) return el("td", {}, "–");
-  return el("td", {}, el(`span.${verdict}`, { title: t(verdict) }, SIGNS[verdict], el("span.unseen", {}, t(verdict))));
-}
+/** A verdict as a sign, in words for a screen reader. */
+export const verdictSign = (verdict) => (verdict ? el(`span.${verdict}`, { title: t(verdict) }, SIGNS[verdict], el("span.unseen", {}, t(verdict))) : "–");
+
+const verdictCell = (verdict) => el("td", {}, verdictSign(verdict));
 
 function metricTable(round) {
   const fixes = (metric) => metric.fixes.length > 0 && el("ul.small.quiet", {}, metric.fixes.map((fix) => el("li", {}, `${fix.where}: ${fix.what}`)));

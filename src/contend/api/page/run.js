@@ -4,11 +4,11 @@ import { api, follow } from "./api.js";
 import { askForm } from "./ask.js";
 import { questionForm } from "./decide.js";
 import { el, foldButton, refill, table } from "./dom.js";
-import { LIVE, noteOf, statusOf, statusPill } from "./history.js";
+import { LIVE, noteOf, outcomeOf, statusOf, statusPill } from "./history.js";
 import { judgesView } from "./judges.js";
 import { drawInto, errorLine, problem } from "./problem.js";
 import { markdownInto, reportView } from "./report.js";
-import { apply, newRun, nameOf } from "./run_state.js";
+import { apply, lastResearch, nameOf, newRun, partsOf } from "./run_state.js";
 import { duration, number, percent, shownName, t } from "./words.js";
 
 const LOOK_MILLISECONDS = 4000;
@@ -235,12 +235,13 @@ function leaderboard(run) {
   const heads = [el("th", {}, t("rank")), el("th", {}, t("team")), el("th", {}, t("best")), numbers.map((n) => el("th.number", {}, t("round_n", { n }))), el("th", {}, t("now"))];
   const rows = teams.map((team) => [
     el("td", {}, entries.get(team.id)?.rank ?? ""),
-    el("td", {}, team.name, " ", run.winner === team.id && el("span.pill.good", {}, t("winner"))),
+    el("td", {}, team.name, " ", run.winner === team.id && el("span.pill.good", {}, t(run.published === "editor" ? "best_team" : "winner"))),
     el("td", {}, bar(entries.get(team.id)?.best_score)),
     numbers.map((n) => el("td.number", {}, scoreIn(team.rounds.get(n)))),
     el("td.small.quiet", {}, nowOf(run, team)),
   ]);
-  return el("section.card", {}, el("h2", {}, t("leaderboard")), table(heads, rows, "table.ranking"));
+  const outcome = outcomeOf({ published: run.published, published_score: run.publishedScore, winner: nameOf(run, run.winner), best_score: run.best });
+  return el("section.card", {}, el("h2", {}, t("leaderboard")), outcome && el("p", {}, outcome), table(heads, rows, "table.ranking"));
 }
 
 const bar = (score) =>
@@ -261,16 +262,19 @@ function teamPart(run, team, id) {
   return el("div.team", {},
     el("div.row", {}, el("h2", {}, team.name), el("span.small.quiet", {}, nowOf(run, team))),
     team.error && el("p.notice.bad", {}, team.error),
-    rounds.map((round) => roundPart(team, round, id, round === rounds.at(-1))));
+    rounds.map((round) => roundPart(run, team, round, id, round === rounds.at(-1))));
 }
 
-function roundPart(team, round, id, isLast) {
+function roundPart(run, team, round, id, isLast) {
   const score = scoreIn(round);
   const loops = Math.max(0, ...round.steps.map((step) => step.iteration));
+  const last = lastResearch(round);
+  const steps = round.steps.filter((step) => step.step !== "research" || step === last);
   return el("details.round", { "data-key": `${team.id}/${round.number}`, open: isLast },
     el("summary", {}, t("round_n", { n: round.number }), score && ` · ${score}`),
+    partsList(partsOf(run, round), last),
     el("ul.steps", {},
-      round.steps.map((step) => stepLine(step, round, id, loops)),
+      steps.map((step) => stepLine(step, round, id, loops)),
       round.document && stepRow("submitted", [t("characters", { n: number(round.characters) }), " ", draftPart(id, round.document, `${team.id}/${round.number}/submitted`)]),
       round.scored && stepRow("scored", el("span", {}, round.metrics.filter((metric) => metric.applies && metric.weight).map((metric) => `${shownName(metric.name)} ${percent(metric.score)}`).join(" · "))),
       round.judged && stepRow("judged", [el("strong", {}, t(round.judged.exit_reason ? "stops" : "another_round")), " ", whyDecided(round.judged)])));
@@ -282,13 +286,37 @@ function whyDecided(judged) {
   return judged.asked_judge ? judged.reasoning : t("why_least_rounds");
 }
 
+/** Of each part of the question its state and how many passages count for it; below, what the team holds of how much. */
+function partsList(parts, last) {
+  if (!parts.length) return null;
+  const most = Math.max(FULL_PART, ...parts.map((part) => part.passages.length));
+  return el("div.parts", {},
+    el("ul", { "aria-label": t("parts") }, parts.map((part) => partLine(part, most))),
+    last?.room > 0 && el("p.small.quiet.row", {},
+      el("meter", { min: 0, max: last.room, value: last.held_tokens, "aria-hidden": "true" }),
+      t("held", { n: number(last.held), tokens: number(last.held_tokens), room: number(last.room) })));
+}
+
+/** So many passages fill the bar of a part. */
+const FULL_PART = 5;
+const PART_TONES = { answered: "good", partly: "warn", not_found: "bad", open: "quiet" };
+
+function partLine({ text, state, passages, missing }, most) {
+  const count = t("part_passages", { n: number(passages.length) });
+  return el("li", {},
+    el("span.state", {}, el(`span.pill.${PART_TONES[state] ?? "quiet"}`, {}, t(`part_${state}`))),
+    el("div", {}, text, missing && el("div.small.quiet", {}, t("part_missing", { what: missing }))),
+    el("span.fill.small.quiet.number", {}, el("meter", { min: 0, max: most, value: passages.length, "aria-hidden": "true" }), count));
+}
+
 const stepRow = (name, content) => el("li", {}, el("span.what", {}, t(name)), el("div", {}, content));
 
 function stepLine(step, round, id, loops) {
   const key = step.step === "write" && step.iteration > 1 ? "revise" : step.step;
   const content = [step.detail];
   if (step.step === "plan" && step.plan) content.splice(0, 1, planPart(step));
-  if (step.step === "search") content.push(searchPart(round));
+  if (step.step === "search") content.push(actionsPart(round));
+  if (step.step === "research") content.push(thoughtsPart(round));
   if (step.step === "write" && step.document) content.push(" ", draftPart(id, step.document, `${step.team_id}/${round.number}/${step.iteration}`));
   if (step.step === "review" && step.feedback) content.splice(0, 1, el("pre", {}, step.feedback));
   return stepRow(key, content);
@@ -300,11 +328,20 @@ function planPart({ plan }) {
     el("h3", {}, t("queries")), el("ul", {}, plan.search_queries.map((query) => el("li", {}, query))));
 }
 
-function searchPart(round) {
+/** All that the team looked up: searches, literal finds, sections read. */
+function actionsPart(round) {
   if (!round.searches.length) return null;
-  return el("details", { "data-key": `searches/${round.searches[0].team_id}/${round.number}` }, el("summary", {}, t("queries"), ` (${round.searches.length})`),
-    el("ul", {}, round.searches.map((search) => el("li", {}, `${search.query} · ${search.source} · ${search.count}`,
-      el("ul.small.quiet", {}, search.hits.slice(0, 5).map((hit) => el("li", {}, hit.title, hit.published_date && ` (${hit.published_date})`)))))));
+  return el("details", { "data-key": `searches/${round.searches[0].team_id}/${round.number}` }, el("summary", {}, t("actions"), ` (${round.searches.length})`),
+    el("ul", {}, round.searches.map((action) => el("li", {}, [t(`kind_${action.kind ?? "search"}`), action.query, action.source, action.count].filter((each) => each !== "").join(" · "),
+      el("ul.small.quiet", {}, action.hits.slice(0, 5).map((hit) => el("li", {}, hit.title, hit.published_date && ` (${hit.published_date})`)))))));
+}
+
+/** What the researcher thought at each step. */
+function thoughtsPart(round) {
+  const steps = round.steps.filter((step) => step.step === "research" && step.thought).sort((one, other) => one.iteration - other.iteration);
+  if (!steps.length) return null;
+  return el("details", { "data-key": `thoughts/${steps[0].team_id}/${round.number}` }, el("summary", {}, t("thoughts"), ` (${steps.length})`),
+    el("ol", {}, steps.map((step) => el("li", {}, step.thought, el("span.small.quiet", {}, ` ${step.detail}`)))));
 }
 
 /** Texts of drafts: where a run goes on, its page is drawn anew faster than a slow server answers. */

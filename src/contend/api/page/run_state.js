@@ -2,8 +2,8 @@
 
 export function newRun() {
   return {
-    theme: "", models: {}, sources: [], leftOut: {}, sourcesOff: {}, warnings: [], teams: new Map(), leaderboard: [], criteria: [],
-    documents: null, filesLeftOut: [], merged: null, winner: null, learned: [], done: null,
+    theme: "", models: {}, sources: [], leftOut: {}, sourcesOff: {}, warnings: [], teams: new Map(), leaderboard: [], criteria: [], parts: [],
+    documents: null, filesLeftOut: [], merged: null, winner: null, best: null, published: null, publishedScore: null, learned: [], done: null,
     stopped: null, spent: null, startedAt: null, lastAt: null, idleMilliseconds: 0,
   };
 }
@@ -31,7 +31,7 @@ const STEPS = {
     run.done = null;
   },
   run_stopped: (run, event) => { run.stopped = event.message; },
-  criteria_set: (run, event) => { run.criteria = event.criteria; },
+  criteria_set: (run, event) => { Object.assign(run, { criteria: event.criteria, parts: event.parts ?? [] }); },
   team_started(run, event) {
     const team = teamOf(run, event.team_id);
     team.name = event.team_name;
@@ -40,14 +40,14 @@ const STEPS = {
   round_started: (run, event) => { roundOf(run, event).now = "plan"; },
   search_done(run, event) {
     const { searches } = roundOf(run, event);
-    const old = searches.findIndex((each) => each.query === event.query && each.source === event.source);
+    const old = searches.findIndex((each) => each.kind === event.kind && each.query === event.query && each.source === event.source);
     searches.splice(old < 0 ? searches.length : old, 1, event);
   },
   step_done(run, event) {
     const round = roundOf(run, event);
     const old = round.steps.findIndex((each) => each.step === event.step && each.iteration === event.iteration);
     round.steps.splice(old < 0 ? round.steps.length : old, 1, event);
-    round.now = NEXT[event.step] ?? event.step;
+    round.now = nextOf(round, event);
   },
   source_off: (run, event) => { run.sourcesOff[event.source] = event.reason; },
   documents_left_out: (run, event) => { run.filesLeftOut = event.files; },
@@ -65,15 +65,23 @@ const STEPS = {
     Object.assign(teamOf(run, event.team_id), { status: STATUS[event.status] ?? event.status, error: event.error_message });
   },
   winner_picked(run, event) {
-    run.winner = event.team_id;
-    run.leaderboard = event.leaderboard;
+    Object.assign(run, { winner: event.team_id, best: event.score, leaderboard: event.leaderboard });
+    STEPS.report_published(run, event);
   },
+  report_published: (run, event) => { Object.assign(run, { published: event.published ?? null, publishedScore: event.published_score ?? null }); },
   report_merged: (run, event) => { run.merged = event; },
   learned: (run, event) => { run.learned = [event]; },
   run_done: (run, event) => { run.done = event; },
 };
 
-const NEXT = { plan: "search", search: "write", choose: "write", write: "review", review: "submitted", graph: "graph" };
+/** What a team is at after a step: where all is read whole nothing is searched, and a last step looks nothing up. */
+function nextOf(round, event) {
+  if (["plan", "research"].includes(event.step)) return event.actions ? "search" : "write";
+  if (event.step === "search") return lastResearch(round) ? "research" : "write";
+  return NEXT[event.step] ?? event.step;
+}
+
+const NEXT = { write: "review", review: "submitted" };
 const STATUS = { completed: "done", failed: "forfeited", running: "working", pending: "queued" };
 
 function teamOf(run, id) {
@@ -88,6 +96,20 @@ function roundOf(run, event) {
   }
   return rounds.get(event.round_number);
 }
+
+/**
+ * How far the parts of the question are in a round: after its last step of research, else all open, as long as nothing
+ * is written. Material that fits one prompt is read without steps.
+ */
+export function partsOf(run, round) {
+  const last = lastResearch(round);
+  if (last) return last.parts;
+  const isBegun = round.document || round.steps.some((step) => step.step === "write");
+  return isBegun ? [] : run.parts.map((text) => ({ text, state: "open", passages: [], missing: "" }));
+}
+
+/** The newest of a round's steps of research. */
+export const lastResearch = (round) => round.steps.filter((step) => step.step === "research").sort((one, other) => one.iteration - other.iteration).at(-1);
 
 /** A team's name, known when it has started. */
 export const nameOf = (run, id) => run.teams.get(id)?.name ?? id;
