@@ -3,18 +3,18 @@
 Each node, what it does, and what comes next: → one of these, ⇒ one for each, side by side.
 
     start                                                 → open_run, supervise
-    open_run       on its own: settles theme and options  → supervise, find_passages
+    open_run       on its own: settles theme and options  → set_parts, find_passages
     find_passages  without a model: the nearest passages  → end
-    supervise      plans, and alone says what is next     ⇒ search, or → approve_plan, collect, write, review, end
-    approve_plan   a person looks at the plan             ⇒ search, or → approve_plan, supervise, collect
+    set_parts      the parts of the question              → supervise
+    supervise      a step, or what is next  ⇒ search, find, read, → approve_plan, collect, screen, review, end
+    approve_plan   a person looks at parts and actions    ⇒ search, find, read, or → approve_plan, supervise
     search         one query at one source                → collect
-    collect        adds to the evidence                   ⇒ read_page, write_section, or → choose, write, supervise
-    read_page      one page or paper in full              → collect
-    choose         which passages serve which point       ⇒ search, write_section, or → write
-    write          the draft as a whole                   → review, supervise
-    write_section  one section of a long report           → summarize
-    summarize      summary, findings and limits           → review, supervise
-    review         accepts, or says what to mend          → supervise
+    find           literal words over all documents       → collect
+    read           a section, a neighbourhood or a page   → collect
+    collect        adds to the evidence                   → supervise, review
+    screen         which passages speak to AI systems     → write
+    write          the draft; what it says is not found   ⇒ search, find, read, or → supervise
+    review         accepts, mends or looks something up   ⇒ search, find, read, or → supervise
 
 `build_research_graph` adds them; the state is in `contend.research.state`.
 """

@@ -5,9 +5,9 @@ Each node, what it does, and what comes next: → one of these, ⇒ one for each
     start                                                              → open_run, brief
     open_run       on its own: settles theme and options               → set_criteria
     set_criteria   on its own: what a very good report has             → brief
-    brief          question, lessons, scores so far, in one text       → research, quotes, foreign_graph, finish_run
+    brief          question, lessons, scores so far, in one text       → research, search, foreign_graph, finish_run
     research       a round's research: research.py                     → submit
-    quotes         without a language model: passages that answer      → submit
+    search         without a language model: the nearest passages      → submit
     foreign_graph  a graph that somebody else wrote                    → submit
     submit         puts the submission on record                       ⇒ score_metric, or → evaluate
     score_metric   one metric, or several that one call judges         → evaluate
