@@ -12,6 +12,7 @@ from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
 
 from fakes.children import enter_folder
+from fakes.kilns import write_kilns
 from fakes.servers import Server, agent_server
 from fakes.vendors import Vendors
 
@@ -122,6 +123,12 @@ def documents(tmp_path: Path) -> Path:
 def shared_documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same texts in one folder, for runs that are compared: reports name their sources' paths."""
     return _write_documents(tmp_path_factory.mktemp("shared") / "papers")
+
+
+@pytest.fixture(scope="session")
+def many_documents(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Path:
+    """More than a server's teams may hold."""
+    return write_kilns(shutil.copytree(shared_documents, tmp_path_factory.mktemp("many") / "papers"))
 
 
 def _write_documents(folder: Path) -> Path:

@@ -7,7 +7,6 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
-from dataclasses import replace
 from functools import cache
 from threading import Lock
 from typing import Any, NamedTuple, cast
@@ -82,16 +81,6 @@ class ServedGraph(ContendGraph):
         async with aclosing(parts) as stream:
             async for part in stream:
                 yield part
-            return
-        self._refuse_state(input)
-        options = self._options(context)
-        complete_input = self._complete_input(input, options, config)
-        with _at_work(run_of(config)):
-            async with self._lease_run(complete_input, config) as checked_input:
-                stream = cast("AsyncGenerator[Any]", super().astream(checked_input, config, context=options, **how))
-                async with aclosing(stream):
-                    async for part in with_question_last(stream):
-                        yield part
 
     async def _of_run(self, config: RunnableConfig | None) -> ContendGraph:
         """This graph; for a run that plays the demo the one on its recording, in process the one for code."""
@@ -136,8 +125,9 @@ class ServedGraph(ContendGraph):
     async def _leased(self, request: object, config: RunnableConfig) -> AsyncIterator[object]:
         """As `ContendGraph`'s, one run on a thread after the other."""
         turn = _TURNS.setdefault(str(config["configurable"].get("thread_id")), asyncio.Lock())
-        async with turn, super()._leased(request, config) as checked_input:
-            yield checked_input
+        with _at_work(run_of(config)):
+            async with turn, super()._leased(request, config) as checked_input:
+                yield checked_input
 
     def _complete_input(self, request: Any, options: Record | None, config: RunnableConfig) -> Any:  # noqa: ANN401 - any input
         """Also under which id lessons are learned but once: a client cannot give it."""
@@ -179,49 +169,8 @@ class ServedGraph(ContendGraph):
         return bool(snapshot.tasks) and not snapshot.interrupts and _theme_of(request) == snapshot.values.get("theme")
 
     async def _check_input(self, request: object, config: RunnableConfig) -> object:
-        """The input; answers with their questions' ids: LangGraph takes one without an id for one question only."""
-        if not (request is None or isinstance(request, Command)):
-            return request
-        snapshot = await super().aget_state(config, subgraphs=True)
-        thread_id = str(config["configurable"]["thread_id"])
-        goes_on = not run_guard.is_finished(snapshot) if self._is_contest else bool(snapshot.tasks)
-        if self._is_contest and goes_on:
-            await run_guard.check_resumable(self.services, thread_id, snapshot)
-        elif goes_on and snapshot.values.get("execution_id"):
-            await run_guard.check_texts(self.services, thread_id, snapshot)
-        elif not snapshot.created_at:
-            raise UnknownThread(f"thread {thread_id!r} has no run to go on with")
-        if isinstance(request, Command) and request.resume is not None:
-            questions = open_questions(snapshot.interrupts)
-            answers = decision_or_answers(questions, request.resume)
-            request = replace(request, resume=answers_by_question(questions, *answers))
-        if goes_on:
-            resume = request.resume if isinstance(request, Command) else None
-            await run_guard.note_going_on(self.services, snapshot, resume if isinstance(resume, dict) else None)
-        return request
-
-    async def _note(self, thread_id: str, thread_lease: Lease) -> None:
-        """The record says how the thread stands; whoever took it over says so otherwise. Nothing stays in memory."""
-        if thread_lease.taken_by is not None:
-            return
-        with suppress(StoreError):  # where it can't be read, nobody works on the run any more
-            snapshot = await super().aget_state({"configurable": {"thread_id": thread_id}})
-            self.services.close_run(snapshot.values.get("execution_id", ""))
-            if run_guard.is_finished(snapshot) if self._is_contest else not snapshot.next:
-                await keep_latest_run(self.checkpointer, thread_id)
-            if questions := open_questions(snapshot.interrupts):
-                await run_guard.note_waiting(self.services, questions)
-            elif not self._is_contest:
-                await run_guard.note_stop(
-                    self.services, thread_id, going_on="a run of its graph on the thread, without input"
-                )
-            elif not run_guard.is_finished(snapshot):
-                await run_guard.note_stop(self.services, thread_id)
-
-
-def _is_servers(name: str) -> bool:
-    """Whether a key of a run's context is the server's, or that of a graph elsewhere which runs this one."""
-    return name in _IDS_OF_SERVER or name.startswith(("__", "checkpoint_", "langgraph_", "x-"))
+        had_begun = isinstance(request, Mapping) and await self._had_begun(request, config)
+        return await super()._check_input(None if had_begun else request, config)
 
 
 def _theme_of(request: Mapping[str, Any]) -> str | None:

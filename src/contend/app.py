@@ -164,7 +164,7 @@ async def resume(
         if not has_checkpoints(live.settings):
             raise UnknownThread(f"thread {thread!r} has no run to go on with: see `contend runs`")
         async with _open_thread(live, thread, on_event) as going:
-            before = await going.snapshot()
+            before = await going.snapshot(subgraphs=True)
             if run_guard.is_finished(before) and not run_guard.lost_every_team(before):
                 chosen_answers([], decision, answers)
                 return await _outcome(live, thread, before, went_on=False)

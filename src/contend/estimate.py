@@ -20,6 +20,7 @@ from contend.models.options import LENGTH_WORDS, Role, TeamConfig
 from contend.models.playbook import CurationReply, ReflectionReply
 from contend.models.replies import Reply
 from contend.preflight import Opening
+from contend.research.asking import MOST_LOOKS
 from contend.settings.files import ModelsConfig
 from contend.text import estimate_tokens
 
@@ -57,8 +58,8 @@ class _Step:
 _FRAME = _span(600, 900)
 """A prompt's instructions, without what is filled in."""
 
-_PLAN, _REVIEW, _METRIC, _JUDGMENT = _span(400, 1200), _span(60, 600), _span(60, 250), _span(40, 150)
-_LESSONS, _CRITERIA, _CHOICE, _SCREENING = _span(100, 800), _span(300, 800), _span(80, 500), _span(20, 100)
+_STEP, _REVIEW, _METRIC, _JUDGMENT = _span(150, 700), _span(400, 2500), _span(60, 250), _span(40, 150)
+_LESSONS, _CRITERIA, _SCREENING = _span(100, 800), _span(400, 1200), _span(20, 100)
 _VERDICTS = _span(1800, 3200)
 _RUBRICS = _span(400, 1300)
 """The criteria and the metrics' rubrics in a judge's prompt."""
@@ -66,8 +67,8 @@ _RUBRICS = _span(400, 1300)
 _EXCERPTS = _span(100, 6500)
 """What a model is asked about that may speak to AI systems."""
 
-_PARTS = _span(2, 9)
-"""The sections of a long report."""
+_LIKELY_STEPS = _span(3, 10)
+"""A strong model's, of however many it may take."""
 
 
 def estimate_run(opening: Opening, models: ModelsConfig, *, corpus: int | None = None) -> RunEstimate:
@@ -121,9 +122,8 @@ class _Plan:
         evaluator = options.models["evaluator"]
         for team in teams:
             yield from self._of_team(team)
-        if self._judged_together:
-            yield _Step(evaluator, judging.CriteriaReply, _span(1, 1), _CRITERIA)
-        if options.synthesis and len(teams) > 1 and not self._compact(options.models["writer"]):
+        yield _Step(evaluator, judging.CriteriaReply, _span(1, 1), _CRITERIA)
+        if options.synthesis and len(teams) > 1:
             yield from self._editing(len(teams))
         pairs = min(MOST_COMPARED_TEAMS, len(teams))
         yield self._pair(_span(0, min(2 if self._likely else 6, 2 * (pairs - 1))))
@@ -132,63 +132,49 @@ class _Plan:
             yield _Step(options.models["curator"], CurationReply, _span(1, 2), _LESSONS)
 
     def _of_team(self, team: TeamConfig) -> Iterator[_Step]:
-        """Rounds: a plan, a choice, drafts, reviews of all but the last, metrics, the round judge between them."""
+        """Rounds: steps of research, drafts, reviews of all but the last, metrics, the round judge between them."""
 
         def model(role: Role) -> str:
             return team.models.get(role, self._options.models[role])
 
-        rounds, loops = self._rounds, team.max_iterations or self._options.max_iterations
+        rounds, drafts = self._rounds, team.max_iterations or self._options.max_iterations
         judge, decisions = self._options.models["judge"], _span(0, rounds[1])
         if team.kind == "graph":  # what its own calls cost, nobody can say before
             yield from self._scoring(rounds)
             yield _Step(judge, judging.JudgmentReply, decisions, _JUDGMENT, self._draft)
             return
         writer, reviewer, brief = model("writer"), model("reviewer"), _span(0, 500)
-        compact, at_work = self._compact(writer), self._at_work(writer)
-        if compact:
-            brief = _span(0, self._options.round_prompt.estimated_prompt_tokens)
-            yield _Step(model("supervisor"), replies.PlanReply, rounds, _PLAN, brief)
-            yield _Step(writer, replies.DraftReply, rounds * _span(1, loops), _span(200, 1200), at_work + brief)
-        else:
-            plans = _span(1, 1) if self._read_whole(writer) else rounds
-            yield _Step(model("supervisor"), replies.ResearchPlanReply, plans, _PLAN, self._catalogue)
-            yield from self._choosing(writer, reviewer)
-            yield from self._writing(writer, loops)
-        reviews = rounds * _span(min(1, loops - 1), loops - 1)
-        review = replies.ReviewReply if compact else replies.FixesReply
-        yield _Step(reviewer, review, reviews, _REVIEW, at_work + self._draft)
+        yield from self._researching(model("supervisor"))
+        share = 1 / len(self._opening.teams) if self._likely else 1
+        yield _Step(reviewer, replies.InjectionReply, _span(0, share), _SCREENING, _EXCERPTS)
+        at_work = self._at_work(writer)
+        yield _Step(writer, replies.ReportReply, _span(1, 1), self._draft_reply, at_work)
+        # Later rounds begin with the best report, which is the first of their drafts.
+        revisions = _span(rounds[0] - 1, drafts - 1 + (rounds[1] - 1) * max(1, drafts - 1))
+        revising = at_work + self._draft + _span(0, 1500)
+        yield _Step(writer, replies.RevisionReply, revisions, self._draft_reply * _span(0.4, 1), revising)
+        reviews = _span(drafts > 1, (drafts - 1) * (1 + MOST_LOOKS) + (rounds[1] - 1) * max(0, drafts - 2))
+        yield _Step(reviewer, replies.FixesReply, reviews, _REVIEW, at_work + self._draft)
         yield from self._scoring(rounds)
         yield _Step(judge, judging.JudgmentReply, decisions, _JUDGMENT, brief + self._draft)
 
-    def _choosing(self, writer: str, reviewer: str) -> Iterator[_Step]:
-        """One look at what may speak to AI systems; a choice among passages, where they are more than calls hold."""
-        profile = profile_of(writer, self._options)
-        share = 1 / len(self._opening.teams) if self._likely else 1
-        yield _Step(reviewer, replies.InjectionReply, _span(0, share), _SCREENING, _EXCERPTS)
-        if self._corpus is None:
-            passages = _span(profile.chosen_tokens, profile.offered_tokens)
-            yield _Step(writer, replies.ChoiceReply, _span(0, 2 * self._rounds[1]), _CHOICE, passages)
-        elif self._corpus > profile.offered_tokens:
-            calls, passages = _span(1, 2 * self._rounds[1]), _span(0.9, 1.1) * profile.offered_tokens
-            yield _Step(writer, replies.ChoiceReply, calls, _CHOICE, passages)
-
-    def _writing(self, writer: str, loops: int) -> Iterator[_Step]:
-        at_work, rounds = self._at_work(writer), self._rounds
-        revisions = _span(rounds[0] - 1, rounds[1] * loops - 1)
-        yield _Step(writer, replies.RevisionReply, revisions, self._draft_reply, at_work + self._draft + _span(0, 1500))
-        first = _span(0.9, 1.1) * (self._corpus or 0) if self._read_whole(writer) else at_work
-        if self._options.length != "long":
-            yield _Step(writer, replies.ReportReply, _span(1, 1), self._draft_reply, first)
+    def _researching(self, model: str) -> Iterator[_Step]:
+        """Steps, whose prompts grow with what they bring; none where all is read whole."""
+        if self._read_whole(model):
             return
-        part = self._draft_reply / _PARTS
-        yield _Step(writer, replies.SectionDraftReply, _PARTS, part, first)
-        yield _Step(writer, replies.SummaryReply, _span(1, 1), _span(100, 1000), first + self._draft)
+        profile = profile_of(model, self._options)
+        steps = (
+            np.minimum(_LIKELY_STEPS, self._options.max_steps) if self._likely else _span(1, self._options.max_steps)
+        )
+        grown = np.minimum(profile.step_tokens * steps, profile.prompt_tokens) / 2
+        times = _span(1, self._rounds[1] if not self._likely else 1.5)
+        yield _Step(model, replies.StepReply, steps * times, _STEP, self._catalogue + grown)
 
     def _scoring(self, times: Span) -> Iterator[_Step]:
         """One call where a judge reads whole reports; else one for each metric by model, and one on citations."""
         options = self._options
         judge, calls = options.models["evaluator"], times * options.evaluator.samples
-        at_work = self._at_work(judge)
+        at_work = self._judged(judge)
         by_model = [metric for metric in options.evaluator.metrics if metric.kind == "model"]
         together = [each for each in by_model if each.model is None and self._judged_together]
         if together:
@@ -207,36 +193,36 @@ class _Plan:
         writer = self._options.models["writer"]
         holds = self._at_work(writer) * _span(1, 1.3) + self._draft * min(reports, 26)
         merger = _span(float(self._likely), 1)
+        if not self._read_whole(writer):  # it may look into the sources first
+            yield _Step(writer, replies.MergeReply, _span(0, 1), _STEP, holds)
         yield _Step(writer, replies.MergeReply, merger, self._draft_reply, holds)
         yield from self._scoring(merger)
         yield self._pair(merger * 2)
 
     def _pair(self, calls: Span) -> _Step:
         judge = self._options.models["evaluator"]
-        least, most = _span(0.1, 0.9) * self._at_work(judge)
+        least, most = _span(0.1, 0.9) * self._judged(judge)
         passages = _span(least, min(most, profile_of(judge, self._options).disputed_tokens))
         return _Step(judge, judging.PairwiseReply, calls, _JUDGMENT, self._draft * 2 + passages)
 
     def _at_work(self, model: str) -> Span:
-        """Passages of a call: all there are, where they fit."""
-        most = profile_of(model, self._options).chosen_tokens
-        if self._corpus is None:
-            return _span(most / 8, most)
-        if self._corpus <= most:
-            return _span(0.9, 1.2) * self._corpus
-        # What a draft cites stays at hand: few cite as much as half of what was read whole.
-        return _span(most / 2, max(most, self._corpus / 2) if self._read_whole(model) else most)
+        """Passages of a call: all there are, where they fit, else what a team holds."""
+        most = profile_of(model, self._options).evidence_tokens
+        if self._corpus is None or self._corpus > most:
+            return _span(most / 6, most)
+        return _span(0.9, 1.2) * self._corpus
+
+    def _judged(self, model: str) -> Span:
+        """Passages of a judge: those that a report cites, and some beside them."""
+        return np.minimum(self._at_work(model), 8_000 + self._at_work(model) / 2)
 
     @property
     def _catalogue(self) -> Span:
-        return _span(50, 3000) if self._corpus is None else _span(0.03, 0.1) * min(self._corpus, 30_000)
+        return _span(50, 3000) if self._corpus is None else _span(0.01, 0.1) * min(self._corpus, 120_000)
 
     def _read_whole(self, model: str) -> bool:
-        return self._corpus is not None and self._corpus <= profile_of(model, self._options).offered_tokens
-
-    def _compact(self, model: str) -> bool:
-        return profile_of(model, self._options).compact
+        return self._corpus is not None and self._corpus <= profile_of(model, self._options).evidence_tokens
 
     @property
     def _judged_together(self) -> bool:
-        return not self._compact(self._options.models["evaluator"]) and not self._options.evaluator.expected_score
+        return not self._options.evaluator.expected_score

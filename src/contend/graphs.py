@@ -99,6 +99,16 @@ class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
                 async for part in _naming_limit(self._as_shown(stream), whole):
                     yield part
 
+    def astream_events(
+        self,
+        input: Any,  # noqa: A002, ANN401 - LangGraph's
+        config: RunnableConfig | None = None,
+        **how: Any,  # noqa: ANN401 - LangGraph's
+    ) -> Any:  # noqa: ANN401 - LangGraph's
+        """As LangGraph's, which allows 25 steps where no `recursion_limit` is given; here enough, as everywhere."""
+        limit = whole_config(self, config).get("recursion_limit", ENOUGH_STEPS)
+        return super().astream_events(input, {**(config or {}), "recursion_limit": limit}, **how)
+
     def _as_shown(self, stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """The stream as its reader gets it."""
         return stream
@@ -234,11 +244,13 @@ class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """The input; answers with their questions' ids: LangGraph takes one without an id for one question only."""
         if not (request is None or isinstance(request, Command)):
             return request
-        snapshot = await CompiledStateGraph.aget_state(self, config)
+        snapshot = await CompiledStateGraph.aget_state(self, config, subgraphs=True)
         thread_id = str(_thread_of(config))
         goes_on = not run_guard.is_finished(snapshot) if self._is_contest else bool(snapshot.tasks)
         if self._is_contest and goes_on:
             await run_guard.check_resumable(self.services, thread_id, snapshot)
+        elif goes_on and snapshot.values.get("execution_id"):
+            await run_guard.check_texts(self.services, thread_id, snapshot)
         elif not snapshot.created_at:
             raise UnknownThread(f"thread {thread_id!r} has no run to go on with")
         if isinstance(request, Command) and request.resume is not None:

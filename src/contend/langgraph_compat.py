@@ -6,7 +6,7 @@ Tried with langgraph 1.2; `tests/unit/test_langgraph_compat.py` says which of it
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial, wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
@@ -47,6 +47,8 @@ def add_node(
     """
     on_error = partial(handler) if handler else None
     runnable = node if runs_graph else partial(_stopping(node))
+    # A part is not drawn at all that holds a node without a link, as a handler is one.
+    destinations = {**(goes_to or {}), **({f"{_HANDLER}{name}": "fails"} if handler else {})} or None
     graph.add_node(name, runnable, input_schema=task, error_handler=on_error, destinations=destinations)
 
 

@@ -22,7 +22,7 @@ from contend.models.options import DEPTHS, EvaluatorConfig, ResolvedOptions, Run
 from contend.models.record import QUESTION_CHARACTERS, Language, Record
 from contend.models.task import checked_theme
 from contend.readiness import NotReady, check_contexts, check_ready, models_of_run
-from contend.registry import team_kind
+from contend.registry import takes, team_kind
 from contend.services import Services
 from contend.settings import RunSetup
 from contend.stores.checkpoints import check_checkpointer
@@ -37,7 +37,7 @@ CONTEST_STEPS = 25
 """No contest takes more, its teams' own steps apart."""
 _STEPS_OF_ROUND, _STEPS_OF_LOOP = 10, 25
 
-QUOTES_NEED = "sources: without a language model contend quotes from documents of your own, and there are none"
+SEARCH_NEEDS = "sources: without a language model contend searches documents of your own, and there are none"
 
 
 class Opening(NamedTuple):
@@ -106,7 +106,7 @@ def check_steps(least: int) -> None:
 
 def steps_alone(options: ResolvedOptions) -> int:
     """Steps that a team or a research on its own may take."""
-    return max(options.max_rounds * _STEPS_OF_ROUND, options.max_iterations * _STEPS_OF_LOOP)
+    return max(options.max_rounds * _STEPS_OF_ROUND, options.max_iterations * _STEPS_OF_LOOP + options.max_steps * 3)
 
 
 def problem_alone(state: Mapping[str, Any], error: NodeError) -> str:

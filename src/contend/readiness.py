@@ -138,7 +138,7 @@ async def _check_endpoint(endpoint: Endpoint, models: Sequence[str]) -> list[str
     except SlowAnswer as why:
         return [f"endpoint {address} {why}: it may be busy, or load a model"]
     except NoAnswer as why:
-        remedy = f"{why.remedy or endpoint.remedy}, or give --team quotes to do without"
+        remedy = f"{why.remedy or endpoint.remedy}, or give --team search to do without"
         raise NotReady(f"endpoint {address} {why}", remedy) from None
     if missing := missing_models(models, names):
         remedy = "give --model NAME, or set `default` in the workspace's config/models.toml"

@@ -17,11 +17,10 @@ from langgraph.runtime import Runtime
 
 from contend.clock import RunClock
 from contend.errors import StoreError
-from contend.llm import Answer, ContextProfile, Model, Scope, role_profile
+from contend.llm import ContextProfile, Model, Scope, role_profile
 from contend.llm.budget import Ledger, limits_of
 from contend.models.evaluation import CitationWord
 from contend.models.options import ResolvedOptions, Role, TeamConfig
-from contend.models.replies import InjectionReply
 from contend.models.round import LiveLeaderboard, Round
 from contend.models.task import CallUsage, ExecutionRow, TeamStatus
 from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, UserPromptBuilder, mark_of
@@ -29,8 +28,6 @@ from contend.stores import write_file
 from contend.stores.documents import DocumentStore, RecordDocuments
 from contend.stores.leases import checked_thread, thread_name
 from contend.stores.record import RecordStore
-
-ScreeningCall = asyncio.Future[Answer[InjectionReply]]
 
 
 @dataclass(kw_only=True, eq=False)
@@ -48,14 +45,19 @@ class RunContext:
     """Monotonic seconds."""
     folder: Path
     """Where documents of runs lie."""
+    recorded_seen: Callable[[str, int], Mapping[str, int] | None]
+    """Of a run that plays a recording, whose rounds a team saw when it began one; None where it says nothing."""
     goes_on: bool
     """Whether it began in another process, or waited."""
     sources_off: dict[str, str] = field(default_factory=dict)
     """The reason by name of each source that failed."""
     verdicts: dict[str, CitationWord] = field(default_factory=dict)
     """What a model has said of doubtful citations, by their keys."""
-    screening_calls: dict[str, ScreeningCall] = field(default_factory=dict)
-    """The calls that ask which passages speak to AI systems, by their keys; teams wait for one that is out."""
+    screening: dict[str, asyncio.Future[bool]] = field(default_factory=dict)
+    """Whether a model takes a passage for one that speaks to AI systems, by id; teams wait for a call that is out."""
+
+    submitted: dict[tuple[str, int], str] = field(default_factory=dict)
+    """The submission's id of each team and round that was handed in."""
 
     def __post_init__(self, now: Callable[[], float]) -> None:
         self.ledger = Ledger(limits_of(self.options), clock=RunClock(now))
@@ -66,6 +68,8 @@ class RunContext:
         """What the run's state names by id: deleted with its thread."""
         self.rounds = RecordDocuments(Round, self.documents)
         self._recall: asyncio.Future[None] | None = None
+        self._handed_in = asyncio.Event()
+        self._ended: set[str] = set()
 
     @property
     def clock(self) -> RunClock:
@@ -105,14 +109,45 @@ class RunContext:
 
     def close(self) -> None:
         """Nobody is left who waits for what teams asked together."""
-        for call in self.screening_calls.values():
-            call.cancel()
+        for verdict in self.screening.values():
+            verdict.cancel()
 
     def turn_off(self, source: str, reason: str) -> bool:
         """A source is off for the rest of the run; True the first time."""
         first = source not in self.sources_off
         self.sources_off.setdefault(source, reason)
         return first
+
+    def hand_in(self, team_id: str, round_number: int, document: str) -> None:
+        """A team's round has a submission: the evidence behind it is there for others."""
+        self.submitted[team_id, round_number] = document
+        self._tell_waiting()
+
+    def end_team(self, team_id: str) -> None:
+        """Nobody waits for its rounds any more."""
+        self._ended.add(team_id)
+        self._tell_waiting()
+
+    def _tell_waiting(self) -> None:
+        waiting, self._handed_in = self._handed_in, asyncio.Event()
+        waiting.set()
+
+    async def rounds_seen(self, team_id: str, round_number: int) -> dict[str, int]:
+        """By team the latest round that each other one has handed in, as a team sees them that begins a round.
+
+        A replay sees what the recorded run saw, and waits for it: there all teams answer at once.
+        """
+        recorded = self.recorded_seen(team_id, round_number)
+        if recorded is None:
+            seen: dict[str, int] = {}
+            for other, number in self.submitted:
+                if other != team_id:
+                    seen[other] = max(number, seen.get(other, 0))
+            return dict(sorted(seen.items()))
+        for other, number in recorded.items():
+            while (other, number) not in self.submitted and other not in self._ended:
+                await self._handed_in.wait()
+        return {other: number for other, number in recorded.items() if (other, number) in self.submitted}
 
     async def keep_round(self, team_round: Round) -> dict[str, Any]:
         """Keep a round's record; gives its id, beside what one wants to see of it in a state.
@@ -186,6 +221,8 @@ class RunContext:
 
     async def _read_record(self) -> None:
         self.board = await self.record.board([self.execution_id])
+        for row in await self.record.rounds(self.execution_id):
+            self.submitted[row.team_id, row.round_number] = row.role_records["submission"]
         calls = await self.record.calls(self.execution_id)
         self.ledger.seed(calls, await self.record.active_seconds(self.execution_id))
 

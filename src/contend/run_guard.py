@@ -8,7 +8,7 @@ from langgraph.types import StateSnapshot
 
 from contend.approval import Question, question_event, waiting_line
 from contend.contest.state import TeamOutcome
-from contend.errors import CheckpointError, InputError, RunChanged, UnknownThread
+from contend.errors import CheckpointError, InputError, RunChanged, StoreError, UnknownThread
 from contend.models.events import RunResumed, RunStopped
 from contend.models.options import ResolvedOptions
 from contend.models.task import RunStatus
@@ -17,6 +17,7 @@ from contend.run_context import options_file
 from contend.services import Services
 from contend.stores.checkpoints import checkpoints_place
 from contend.stores.documents import DocumentStore, ids_in
+from contend.stores.leases import resume_command
 
 TERMINAL = frozenset({"completed", "partial", "failed"})
 _ROLLED_BACK = "rolled back by whoever had started it: nothing is left to go on with; ask the question anew"

@@ -104,6 +104,7 @@ class Services:
             now=self.now,
             folder=self.run_folder,
             goes_on=goes_on,
+            recorded_seen=self.models.recording.seen if self.models.recording else lambda _team, _round: None,
         )
         self.runs[execution_id] = run
         return run
@@ -292,6 +293,8 @@ def progress_line(event: Event, language: Language) -> str:
         values["teams"] = ", ".join(event.teams)
     if isinstance(event, events.RoundScored | events.WinnerPicked):
         values["score"] = shown_score(event.score, language)
+    if isinstance(event, events.WinnerPicked):
+        values["published_score"] = shown_score(event.published_score, language)
     return WORDS[language].progress.get(_line_name(event), "").format_map(values)
 
 
@@ -303,6 +306,8 @@ def _line_name(event: Event) -> str:
             return "team_failed"
         case events.ReportMerged(failure=""):
             return "report_merged"
+        case events.WinnerPicked(published="editor"):
+            return "merge_picked"
         case events.WinnerPicked(team_id=str()) | events.RunStarted() | events.RoundScored():
             return event.type
     return ""

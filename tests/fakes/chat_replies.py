@@ -5,17 +5,17 @@ The same content gives the same reply: dates, delimiter marks and the standings 
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from contend.text import bare_text, question_language, shorten, split_sentences, terms
+from contend.text import bare_text, estimate_tokens, question_language, shorten, split_sentences, terms
 
 _PASSAGE = re.compile(r"^<P(\d+)-[0-9a-f]{8}>.*\n", re.MULTILINE)
 _BLOCK = re.compile(r"<([a-z]{1,20})-([0-9a-f]{8})>\n?(.*?)\n?</\1-\2>", re.DOTALL)
-_QUESTION = re.compile(r"^# (?:Question|問い)$", re.MULTILINE)
+_QUESTION = re.compile(r"^# (?:Question|問い|質問)$", re.MULTILINE)
 _MARK = re.compile(r"-[0-9a-f]{8}>")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}[T ]?(?:\d{2}:\d{2}(?::\d{2})?)?(?:[+-]\d{2}:\d{2}| UTC|Z)?")
 _STANDINGS = re.compile(
@@ -27,17 +27,11 @@ _SCORE = re.compile(r"(\d{1,3}(?:\.\d+)?)\s*/\s*100")
 _CITATION = re.compile(r"\s*\[\d+\]")
 _METRIC = re.compile(r"\b(clarity_coherence|coverage|relevance|[a-z]+_[a-z_]+)\b")
 PROMPTS = {
-    "PlanReply": "supervisor/plan",
-    "DraftReply": "writer/write",
-    "ReviewReply": "reviewer/review",
-    "ResearchPlanReply": "research/plan",
-    "ChoiceReply": "research/choose",
+    "StepReply": "researcher/step",
     "ReportReply": "research/write",
     "RevisionReply": "research/revise",
     "FixesReply": "research/review",
     "MergeReply": "research/merge",
-    "SectionDraftReply": "research/section",
-    "SummaryReply": "research/summarize",
     "CriteriaReply": "evaluator/criteria",
     "VerdictsReply": "evaluator/verdicts",
     "MetricReply": "evaluator/metric",
@@ -118,36 +112,42 @@ def answer(request: ChatRequest) -> str:
     return json.dumps(reply, ensure_ascii=False)
 
 
-def _plan(request: ChatRequest) -> dict[str, Any]:
+def _step(request: ChatRequest) -> dict[str, Any]:
+    """Searches first; then all that they brought is held, as far as there is room, and the step is the last."""
+    room = re.search(r"(\d+) (?:of|/) (\d+) (?:tokens|トークン)", request.user)
+    left = int(room[2]) - int(room[1]) if room else 0
+    held: list[int] = []
+    lines = "\n".join(request.blocks("passages"))
+    held_before = {int(number) for number in re.findall(r"^P(\d+) \(", lines, re.MULTILINE)}
+    for number, text in zip(request.passages, request.passage_texts, strict=False):
+        size = round(estimate_tokens(text) * 1.2)
+        if number not in held_before and size <= left:
+            held.append(number)
+            left -= size
+    begins = not re.search(r"^## (?:Result|結果)", request.user, re.MULTILINE)
+    state = "partly" if held or held_before else "open"
+    return {
+        "thought": f"What is told of {shorten(request.theme, 100)}.",
+        "parts": [{"part": 1, "state": state, "passages": held[:60], "missing": ""}],
+        "others": [],
+        "give_up": [],
+        "actions": _searches(request) if begins else [],
+        "done": not begins,
+    }
+
+
+def _searches(request: ChatRequest) -> list[dict[str, Any]]:
+    """The question's key words from three angles, and the question itself in the own documents."""
     words = _key_words(request.theme) or [request.theme[:60]]
-    second = _key_words(" ".join(request.blocks("feedback")))[:2]
     angles = ["概要", "原因", "課題"] if _japanese(request) else ["overview", "causes", "limits"]
     turn = _hash(request.system + request.plain_user_text) % len(angles)
-    queries = [" ".join([*words[:3], angle, *second]) for angle in angles[turn:] + angles[:turn]]
-    points = [f"{request.theme[:120]} – {angle}" for angle in angles]
-    return {
-        "investigation_points": points,
-        "search_queries": [shorten(query, 200) for query in queries],
-        "plan_text": shorten(f"{request.theme[:200]}: {', '.join(angles)}.", 600),
-    }
-
-
-def _research_plan(request: ChatRequest) -> dict[str, Any]:
-    """As `_plan`; each query serves the point of the same place."""
-    plan = _plan(request)
-    queries = enumerate(plan["search_queries"], start=1)
-    return {
-        "plan_text": plan["plan_text"],
-        "title": shorten(request.theme, 120),
-        "points": plan["investigation_points"],
-        "outline": ["概要", "詳細"] if _japanese(request) else ["Overview", "Details"],
-        "queries": [{"query": query, "points": [number]} for number, query in queries],
-    }
-
-
-def _choice(request: ChatRequest) -> dict[str, Any]:
-    """Every passage serves the first point."""
-    return {"points": [{"point": 1, "passages": request.passages[:40]}], "others": [], "gaps": []}
+    queries = [" ".join([*words[:3], angle]) for angle in angles[turn:] + angles[:turn]]
+    named = re.findall(r"`source`[:：] ?([\w, ]+)", request.user)
+    own = ["local"] if named and "local" in named[-1] else []
+    return [
+        *({"kind": "search", "source": "", "text": shorten(query, 200), "parts": [1]} for query in queries),
+        *({"kind": "search", "source": each, "text": shorten(request.theme, 300), "parts": [1]} for each in own),
+    ]
 
 
 def _report(request: ChatRequest) -> dict[str, Any]:
@@ -161,6 +161,7 @@ def _report(request: ChatRequest) -> dict[str, Any]:
         "own_headings": False,
         "opening_heading": "",
         "reader_limit": None,
+        "title": shorten(request.theme, 120),
         "summary": [body[0]],
         "findings": body[:4],
         "sections": [
@@ -172,23 +173,11 @@ def _report(request: ChatRequest) -> dict[str, Any]:
     }
 
 
-def _section(request: ChatRequest) -> dict[str, Any]:
-    """Sentences of the passages under the section's number, each section's own."""
-    number = int(re.findall(r"(?:section |第)(\d+)", request.user)[-1])
-    quotes = _quotes(request) or [_statement(_opening(request), [], "judgement")]
-    own = quotes[number - 1 :: 3] or quotes[:1]
-    section = {"heading": f"Part {number}", "blocks": [{"type": "paragraph", "sentences": own[:6]}]}
-    return {"section": section, "lessons": []}
-
-
 def _merge(request: ChatRequest) -> dict[str, Any]:
     """A report of its own of the same passages, and a word on what was taken."""
-    letters = re.findall(r"^# (?:Report |報告)([A-Z])$", request.user, re.MULTILINE)
-    return {
-        **_report(request),
-        "title": "",
-        "taken": [{"report": letter, "what": f"the facts of {letter}"} for letter in letters],
-    }
+    letters = re.findall(r"^# (?:Report |報告)([A-Z])\b", request.user, re.MULTILINE)
+    taken = [{"report": letter, "what": f"the facts of {letter}"} for letter in letters]
+    return {"actions": [], "report": {**_report(request), "taken": taken}}
 
 
 def _revision(request: ChatRequest) -> dict[str, Any]:
@@ -207,7 +196,9 @@ def _revision(request: ChatRequest) -> dict[str, Any]:
 
 
 def _quotes(request: ChatRequest) -> list[dict[str, Any]]:
-    """Sentences of the passages, those nearest to the question first."""
+    """Sentences of the passages, those nearest to the question first. A lesson that says so leaves none."""
+    if any("leave the sources out" in lesson for lesson in request.blocks("bullet")):
+        return []
     quotes = [
         _statement(sentence, [number])
         for number, passage in zip(request.passages, request.passage_texts, strict=False)
@@ -233,35 +224,10 @@ def _fixes(request: ChatRequest) -> dict[str, Any]:
     draft = "\n".join(request.blocks("draft"))
     points = re.findall(r"^\d+\. <text-[0-9a-f]+>(.*?)</text", request.user, re.MULTILINE)
     missing = [point for point in points if not set(_words(point)) & set(_words(draft))]
-    fixes = [{"where": "section 1", "what": shorten(f"Not answered yet: {point}", 600)} for point in missing]
-    return {"fixes": fixes[:15], "gaps": [], "accept": not missing}
-
-
-def _draft(request: ChatRequest) -> dict[str, Any]:
-    """Sentences of the passages, those nearest to the question first; more of them where a best draft stands.
-
-    A lesson that says so leaves none.
-    """
-    numbers = request.numbers("sources")
-    most = 3 if request.blocks("draft") else 2
-    quotes = [
-        {"text": sentence, "sources": [number]}
-        for number, passage in zip(numbers, request.blocks("passage"), strict=False)
-        for sentence in _quotable(passage)[:most]
+    fixes = [
+        {"where": "section 1", "what": shorten(f"Not answered yet: {point}", 600), "passages": []} for point in missing
     ]
-    words_wanted = set(_words(request.theme + " ".join(request.blocks("feedback"))))
-    quotes.sort(key=lambda quote: -len(words_wanted & set(_words(str(quote["text"])))))
-    if any("leave the sources out" in lesson for lesson in request.blocks("bullet")):
-        quotes = []
-    plain = [{"text": _opening(request), "sources": []}]
-    body = quotes or plain
-    return {
-        "summary": [*body[:2], *plain][:4],
-        "findings": body[:4],
-        "analysis": (body[2:12] + body[:2])[:12] if len(body) > 1 else body * 2,
-        "limits": plain[:1],
-        "bullets": request.numbers("bullets")[:2],
-    }
+    return {"actions": [], "criteria": [], "fixes": fixes[:15], "accept": not missing}
 
 
 def _opening(request: ChatRequest) -> str:
@@ -273,13 +239,6 @@ def _opening(request: ChatRequest) -> str:
 def _quotable(passage: str) -> list[str]:
     sentences = (_CITATION.sub("", sentence).strip() for sentence in split_sentences(passage))
     return [sentence for sentence in sentences if 20 <= len(sentence) <= 390 and not sentence.startswith(("#", "|"))]
-
-
-def _review(request: ChatRequest) -> dict[str, Any]:
-    missing = [
-        point for point in request.blocks("text")[1:] if not set(_words(point)) & set(_words(_submission_text(request)))
-    ]
-    return {"feedback": f"Not answered yet: {'; '.join(missing)}"[:800], "more_queries": [], "accept": not missing}
 
 
 def _metric(request: ChatRequest) -> dict[str, Any]:
@@ -304,7 +263,9 @@ def _criteria(request: ChatRequest) -> dict[str, Any]:
     findings = [f"It says what {word} is about" for word in words]
     findings += [f"It names limit number {number}" for number in range(1, 9)]
     weights = (5, 3, 1)
-    return {"criteria": [{"text": text, "weight": weights[at % 3]} for at, text in enumerate(findings)][:12]}
+    parts = [shorten(request.theme, 400)]
+    criteria = [{"text": text, "weight": weights[at % 3]} for at, text in enumerate(findings)]
+    return {"parts": parts, "criteria": criteria[:12]}
 
 
 def _verdicts(request: ChatRequest) -> dict[str, Any]:
@@ -326,7 +287,7 @@ def _verdicts(request: ChatRequest) -> dict[str, Any]:
         wobble = _hash(_DATE.sub("", text) + name) % 15
         fixes = [{"where": "summary 1", "what": f"Raise {name}."}]
         metrics.append({"metric": name, **metric, "fixes": fixes, "percent": max(0, metric["percent"] - wobble)})
-    return {"citations": [], "criteria": criteria, "metrics": metrics}
+    return {"citations": [], "criteria": criteria, "metrics": metrics, "missing": []}
 
 
 def _pairwise(request: ChatRequest) -> dict[str, Any]:
@@ -411,12 +372,42 @@ def _curation(request: ChatRequest) -> dict[str, Any]:
     return {"operations": [operation]}
 
 
+def report_reply(
+    summary: Sequence[dict[str, Any]],
+    findings: Sequence[dict[str, Any]] = (),
+    *,
+    body: Sequence[dict[str, Any]] = (),
+    limits: Sequence[dict[str, Any]] = (),
+    **more: object,
+) -> str:
+    """A writer's reply of these statements, stated where they do not say otherwise."""
+    own, found, said, limit = ([whole(each) for each in part] for part in (summary, findings, body, limits))
+    report = {
+        "sources_by_name": False,
+        "own_headings": False,
+        "opening_heading": "",
+        "reader_limit": None,
+        "title": "What is told",
+        "summary": own,
+        "findings": found or own,
+        "sections": [{"heading": "Overview", "blocks": [{"type": "paragraph", "sentences": said or own}]}],
+        "limits": limit,
+        "lessons": [],
+    }
+    return json.dumps({**report, **more}, ensure_ascii=False)
+
+
+def whole(statement: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": "stated" if statement["sources"] else "judgement", "basis": "", **statement}
+
+
 def with_findings(*sentences: dict[str, Any]) -> Callable[[str], str]:
     """What makes a writer's reply hold these findings too."""
 
     def added(reply: str) -> str:
         draft = json.loads(reply)
-        return json.dumps(draft | {"findings": [*sentences, *draft["findings"]][:8]}, ensure_ascii=False)
+        own = [whole(each) for each in sentences]
+        return json.dumps(draft | {"findings": [*own, *draft["findings"]][:8]}, ensure_ascii=False)
 
     return added
 
@@ -437,19 +428,11 @@ def _injection(request: ChatRequest) -> dict[str, Any]:
 
 
 _REPLIES = {
-    "PlanReply": _plan,
-    "DraftReply": _draft,
-    "ReviewReply": _review,
-    "ResearchPlanReply": _research_plan,
-    "ChoiceReply": _choice,
+    "StepReply": _step,
     "ReportReply": _report,
     "RevisionReply": _revision,
     "FixesReply": _fixes,
     "MergeReply": _merge,
-    "SectionDraftReply": _section,
-    "SummaryReply": lambda asked: {
-        name: each for name, each in _report(asked).items() if name not in {"sections", "lessons"}
-    },
     "CriteriaReply": _criteria,
     "VerdictsReply": _verdicts,
     "MetricReply": _metric,

@@ -70,6 +70,15 @@ def write_workspace(
         path.write_text(TEAM.format(name=name, title=name.title()), "utf-8")
 
 
+def judge_apart(workspace: Path) -> None:
+    """Each metric is asked on its own, and so are doubtful citations: a prompt of one's own speaks of one metric."""
+    for name in ("metric.md.j2", "metric.ja.md.j2"):
+        own = workspace / "prompts" / "evaluator" / name
+        own.parent.mkdir(parents=True, exist_ok=True)
+        shipped = resource(f"prompts/evaluator/{name}").read_text("utf-8")
+        own.write_text(f"{shipped}\nThis workspace's own.\n", "utf-8")  # an unchanged copy is nobody's
+
+
 @dataclass
 class Contest:
     """Runs on one workspace; each call opens services of its own, as a new process would."""

@@ -327,7 +327,7 @@ def _completion(call: Call, reply: _Answer) -> dict[str, Any]:
     if reply.tool_call:
         message |= {"content": None, "tool_calls": [reply.tool_call]}
     has_logprobs = reply.likely is not None and call.body.get("logprobs")
-    prompt_tokens = reply.prompt_tokens or len(call.system + call.user) // 4 + 1
+    prompt_tokens = reply.prompt_tokens or len((call.system + call.user).encode()) // 4 + 1
     reply_tokens = len(reply.text) // 4 + 1
     usage = {
         "prompt_tokens": prompt_tokens,

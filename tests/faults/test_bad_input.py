@@ -100,11 +100,11 @@ def test_weights_that_do_not_add_up_are_refused_with_their_sum(terminal: Termina
 
 
 def test_a_template_that_does_not_render_is_refused_with_its_file(terminal: Terminal, documents: Path) -> None:
-    own_file(terminal.workspace, "prompts/writer/write.md.j2", "Write about {{ thema }}.\n")
+    own_file(terminal.workspace, "prompts/research/write.md.j2", "Write about {{ thema }}.\n")
 
     result = terminal("run", "resume?", "--docs", documents)
 
-    refuses(terminal, result, "write.md.j2", "thema", files=("prompts/writer/write.md.j2",))
+    refuses(terminal, result, "write.md.j2", "thema", files=("prompts/research/write.md.j2",))
 
 
 def test_a_template_of_toml_that_does_not_render_is_refused_before_any_call(

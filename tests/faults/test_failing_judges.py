@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from fakes.contests import write_workspace
+from fakes.contests import judge_apart, write_workspace
 from fakes.terminal import Terminal
 from fakes.vendors import Vendors
 
@@ -83,6 +83,7 @@ def contests(
     capsys: pytest.CaptureFixture[str],
 ) -> Contests:
     write_workspace(workspace, cap=1)
+    judge_apart(workspace)
     (workspace / "config" / "evaluator.toml").write_text(METRICS, "utf-8")
     monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
     monkeypatch.setenv("CONTEND_MAX_RETRIES", "0")
@@ -199,7 +200,7 @@ def test_a_metric_that_hangs_is_unscored_and_holds_nobody_up(contests: Contests)
 
 
 def test_a_report_says_which_judges_failed(contests: Contests) -> None:
-    contests.vendors.fail(status=500, prompt="evaluator/metric", match="[Cc]overage")
+    contests.vendors.fail(status=500, prompt="evaluator/metric", match="Coverage: does")
 
     run = contests.play("--rounds", "1")
 
@@ -223,7 +224,7 @@ def test_a_japanese_run_says_in_japanese_what_failed(contests: Contests) -> None
 
 
 def test_why_a_team_ended_within_a_round_leaves_the_decision_after_the_one_before(contests: Contests) -> None:
-    contests.vendors.fail(status=500, model="beta", prompt="supervisor/plan", after=1)
+    contests.vendors.fail(status=500, model="beta", prompt="research/revise")
 
     run = contests.play("--rounds", "2")
 
@@ -245,7 +246,7 @@ def test_a_budget_that_ends_a_team_within_a_round_is_its_exit_reason(contests: C
 
 
 def test_a_team_begins_before_it_ends(contests: Contests) -> None:
-    contests.vendors.fail(status=500, model="beta", prompt="writer/write")
+    contests.vendors.fail(status=500, model="beta", prompt="research/write")
     contests.vendors.latency = 0.05
 
     run = contests.play("--rounds", "1")

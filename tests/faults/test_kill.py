@@ -12,17 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import duckdb
 import pytest
 
 from contend.stores.checkpoints import PackedSerializer
 from fakes.children import Child, contend_child
 from fakes.contests import write_workspace
+from fakes.kilns import THEME, TOO_FEW, action, script, step, write_kilns
 from fakes.terminal import Terminal
 from fakes.traces import CallCounts, Trace, call_counts, record_of, trace
 from fakes.vendors import Vendors, Where
 
-THEME = "How does resume work after a crash, and what is a team?"
 THREAD = "killed"
 ROUNDS = ("--rounds", "2:3")
 METRICS = """[[evaluator.metrics]]
@@ -30,6 +29,7 @@ name = "coverage"
 
 [[evaluator.metrics]]
 name = "relevance"
+model = "strict"
 
 [[evaluator.metrics]]
 name = "citation_validity"
@@ -38,9 +38,19 @@ kind = "code"
 
 
 def write_contest(workspace: Path, *, cap: int) -> None:
-    """Two teams, three metrics of which two are asked of a model."""
+    """Two teams that do not read all documents whole, three metrics of which two are asked of models."""
     write_workspace(workspace, cap=cap)
+    with (workspace / "config" / "orchestrator.toml").open("a", encoding="utf-8") as config:
+        config.write(f"\n[options]\nevidence_tokens = {TOO_FEW}\n")
     (workspace / "config" / "evaluator.toml").write_text(METRICS, "utf-8")
+
+
+def play_researcher(vendors: Vendors) -> None:
+    """Three steps in each round: a search, another with a find, and what is held."""
+    searches = step(action("search", "heat of the kilns at noon")), step(action("find", "kiln-07"), hold=(1, 2))
+    script(vendors, *searches, step(hold=(3, 9)))
+    again = step(action("search", "guards")), step(action("read", "5"), hold=(4,), give_up=(1,))
+    script(vendors, *again, step(hold=(1,)), round_number=2)
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,11 @@ class Scene:
 
     def resume(self) -> AbstractContextManager[Child]:
         return contend_child(self.workspace, "resume", THREAD, base_url=self.vendors.base_url)
+
+    def heal(self) -> None:
+        """No fault is left."""
+        self.vendors.heal()
+        play_researcher(self.vendors)
 
     def kill_at(self, moment: "Moment", child: Child) -> None:
         if moment.told is not None:
@@ -104,10 +119,16 @@ class Scene:
         return (other, one) if one.runs else (one, other)
 
 
+@pytest.fixture(scope="module")
+def kilns(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_kilns(tmp_path_factory.mktemp("kilns") / "kilns")
+
+
 @pytest.fixture
-def scene(workspace: Path, shared_documents: Path, vendors: Vendors) -> Scene:
+def scene(workspace: Path, kilns: Path, vendors: Vendors) -> Scene:
     write_contest(workspace, cap=1)
-    return Scene(workspace, shared_documents, vendors)
+    play_researcher(vendors)
+    return Scene(workspace, kilns, vendors)
 
 
 @pytest.fixture
@@ -122,12 +143,13 @@ class UndisturbedRun(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Iterator[UndisturbedRun]:
+def undisturbed(tmp_path_factory: pytest.TempPathFactory, kilns: Path) -> Iterator[UndisturbedRun]:
     """The same run with nobody in its way. One team after the other: so the standings in the prompts are the same."""
     workspace = tmp_path_factory.mktemp("undisturbed") / "workspace"
     write_contest(workspace, cap=1)
     with Vendors() as vendors:
-        with Scene(workspace, shared_documents, vendors).run(*ROUNDS) as child:
+        play_researcher(vendors)
+        with Scene(workspace, kilns, vendors).run(*ROUNDS) as child:
             assert child.end()["exit_code"] == 0
         yield UndisturbedRun(trace(workspace, THREAD), call_counts(vendors.calls))
 
@@ -145,21 +167,32 @@ class Moment(NamedTuple):
     unsaved: str = ""
 
 
-def step(name: str) -> dict[str, Any]:
-    return {"kind": "step_done", "team_id": "alpha", "round_number": 2, "step": name}
+def told(name: str, **fields: object) -> dict[str, Any]:
+    return {"kind": "step_done", "team_id": "alpha", "round_number": 2, "step": name, **fields}
 
 
-SECOND_DRAFT: Where = {"prompt": "writer/write", "after": 1}
+def asked(number: int) -> Where:
+    return {"prompt": "researcher/step", "match": f"step {number} of at most 20, in round 2"}
+
+
+SECOND_DRAFT: Where = {"prompt": "research/revise"}
+JUDGED: Where = {"match": "careful and fair judge"}
 MOMENTS = {
-    "after the plan": Moment(told=step("plan"), hangs=SECOND_DRAFT, unsaved="supervisor/plan"),
-    "after the search": Moment(told=step("search"), hangs=SECOND_DRAFT),
+    "after the plan": Moment(told=told("plan"), hangs=asked(2), unsaved="researcher/step"),
+    "after the first step": Moment(told=told("research", iteration=1), hangs=asked(2), unsaved="researcher/step"),
+    "after the first search": Moment(told=told("search", iteration=1), hangs=asked(2)),
+    "while the second step is asked": Moment(hangs=asked(2), in_flight=1),
+    "after the second step": Moment(told=told("research", iteration=2), hangs=asked(3), unsaved="researcher/step"),
+    "while the last step is asked": Moment(hangs=asked(3), in_flight=1),
+    "after the last step": Moment(told=told("research", iteration=3), hangs=SECOND_DRAFT, unsaved="researcher/step"),
     "while the draft is written": Moment(hangs=SECOND_DRAFT, in_flight=1),
-    "after the submission": Moment(hangs={"prompt": "evaluator/metric", "after": 2}, in_flight=2),
+    "after the submission": Moment(hangs={**JUDGED, "after": 3}, in_flight=2),
     "while metrics are scored": Moment(
-        hangs={"prompt": "evaluator/metric", "after": 3}, in_flight=1, saved="alpha/2/evaluator"
+        hangs={"prompt": "evaluator/metric", "after": 1}, in_flight=1, saved="alpha/2/evaluator"
     ),
     "while the judge is asked": Moment(hangs={"prompt": "judge/judge"}, in_flight=1),
-    "while a near tie is compared": Moment(
+    "while the editor merges": Moment(hangs={"prompt": "research/merge"}, in_flight=1),
+    "while two reports are compared": Moment(
         hangs={"prompt": "pairwise/compare", "after": 1}, in_flight=1, saved="'choice': "
     ),
     "after the report": Moment(told={"kind": "report_published"}, hangs={"prompt": "reflector/reflect"}),
@@ -176,7 +209,7 @@ def test_a_killed_run_ends_as_if_nothing_had_happened(
         scene.vendors.hang(**moment.hangs)
     with scene.run(*ROUNDS) as child:
         scene.kill_at(moment, child)
-    scene.vendors.heal()
+    scene.heal()
 
     resumed = terminal("resume", THREAD)
 
@@ -184,22 +217,6 @@ def test_a_killed_run_ends_as_if_nothing_had_happened(
     together = call_counts(scene.vendors.calls)
     assert not undisturbed.calls - together
     assert {prompt for prompt, _ in together - undisturbed.calls} <= {moment.unsaved}
-    assert trace(scene.workspace, THREAD) == undisturbed.trace
-
-
-def test_a_run_killed_before_it_was_opened_begins_with_the_options_it_was_asked_with(
-    scene: Scene, undisturbed: UndisturbedRun
-) -> None:
-    # The first node waits for the record.
-    with duckdb.connect(scene.workspace / "contend.duckdb"), scene.run(*ROUNDS) as child:
-        scene.wait_for_step(0)
-        child.kill()
-
-    with scene.resume() as child:
-        outcome = child.end()
-
-    assert outcome["exit_code"] == 0, outcome["message"]
-    assert call_counts(scene.vendors.calls) == undisturbed.calls
     assert trace(scene.workspace, THREAD) == undisturbed.trace
 
 
@@ -221,26 +238,26 @@ def test_a_run_killed_while_it_was_opened_begins_once(scene: Scene, undisturbed:
 
 
 def test_what_was_told_is_in_the_record_when_the_process_is_killed(scene: Scene) -> None:
-    scene.vendors.hang(prompt="supervisor/plan", after=1)
+    scene.vendors.hang(**asked(1))
     with scene.run("--rounds", "2") as child:
         child.until("round_judged", round_number=1)
         child.kill()
 
     record = record_of(scene.workspace)
-    assert len(record["usage"]) == 5
+    assert len(record["usage"]) == 8  # criteria, three steps, the draft, its review, two metrics
     assert [row[:3] for row in record["round_status"]] == [("team_id: alpha", "round_number: 1", "decision: continue")]
 
 
 def test_a_team_that_forfeited_before_the_kill_forfeits_once(scene: Scene) -> None:
     write_contest(scene.workspace, cap=2)
-    scene.vendors.fail(model="alpha", prompt="reviewer/review", status=401)
-    scene.vendors.hang(model="beta", prompt="writer/write")
+    scene.vendors.fail(model="alpha", prompt="research/review", status=401)
+    scene.vendors.hang(model="beta", prompt="research/write")
     with scene.run("--rounds", "1") as child:
         child.until("team_done", team_id="alpha")
         scene.wait_until_hung(1)
         child.kill()
     forfeit = record_of(scene.workspace)["team_status"][0]
-    scene.vendors.heal()
+    scene.heal()
 
     with scene.resume() as child:
         outcome = child.end()
@@ -258,9 +275,9 @@ def test_of_two_processes_that_resume_one_thread_one_goes_on_and_the_other_is_to
 ) -> None:
     scene.vendors.hang(**SECOND_DRAFT)
     with scene.run(*ROUNDS) as child:
-        child.until(**step("search"))
+        child.until(**told("search", iteration=1))
         child.kill()
-    scene.vendors.heal()
+    scene.heal()
     scene.vendors.hold()
 
     with scene.resume() as one, scene.resume() as other:

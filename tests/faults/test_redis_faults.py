@@ -15,6 +15,7 @@ from contend.settings import load_settings
 from contend.stores.checkpoints import check_checkpointer
 from contend.stores.redis_server import open_redis
 from fakes.contests import Contest, write_workspace
+from fakes.kilns import TOO_FEW, write_kilns
 from fakes.redis_server import RedisServer
 from fakes.vendors import Vendors
 
@@ -24,9 +25,15 @@ KEPT = ("--appendonly", "yes", "--appendfsync", "always")
 
 
 @pytest.fixture
+def documents(documents: Path) -> Path:
+    """More than a team may hold: it looks for what it needs, step by step."""
+    return write_kilns(documents)
+
+
+@pytest.fixture
 def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
     write_workspace(workspace)
-    return Contest(workspace, documents, vendors.base_url)
+    return Contest(workspace, documents, vendors.base_url, defaults={"evidence_tokens": TOO_FEW})
 
 
 @contextmanager
@@ -102,7 +109,7 @@ async def _failed_midway(contest: Contest, vendors: Vendors, fail: Callable[[], 
     """A run whose server fails while calls of both teams are in flight."""
     vendors.latency = 0.3
     running = asyncio.create_task(contest.run(THEME, thread_id="struck", max_rounds=1))
-    await _wait_for_answer(vendors, "supervisor/plan", running)
+    await _wait_for_answer(vendors, "researcher/step", running)
     fail()
     with pytest.raises(CheckpointError) as excinfo:
         async with asyncio.timeout(240):
@@ -130,7 +137,8 @@ async def _goes_on(contest: Contest, server: RedisServer, failure: CheckpointErr
 async def _strike(folder: Path, documents: Path, strike: str, line: str) -> None:
     write_workspace(folder / "workspace")
     with Vendors() as vendors, RedisServer(folder / "redis", *KEPT, password=PASSWORD) as server:
-        contest = Contest(folder / "workspace", documents, vendors.base_url, server.url)
+        defaults = {"evidence_tokens": TOO_FEW}
+        contest = Contest(folder / "workspace", documents, vendors.base_url, server.url, defaults=defaults)
         failure = await _failed_midway(contest, vendors, server.kill if strike == "kill" else server.pause)
         (server.start if strike == "kill" else server.resume)()
         await _goes_on(contest, server, failure, line)
@@ -166,7 +174,7 @@ async def test_a_short_restart_of_redis_is_sat_out(contest: Contest, vendors: Ve
         contest.redis_url = server.url
         vendors.latency = 0.2
         running = asyncio.create_task(contest.run(THEME, max_rounds=1))
-        await _wait_for_answer(vendors, "supervisor/plan", running)
+        await _wait_for_answer(vendors, "researcher/step", running)
         server.kill()
         server.start()
         outcome = await running
@@ -182,7 +190,7 @@ async def test_a_flushed_redis_is_noticed_and_the_run_ends_all_the_same(
         contest.redis_url = server.url
         vendors.latency = 0.2
         running = asyncio.create_task(contest.run(THEME, max_rounds=1))
-        await _wait_for_answer(vendors, "writer/write", running)
+        await _wait_for_answer(vendors, "research/write", running)
         server.say("FLUSHALL")
         outcome = await running
 
@@ -197,9 +205,9 @@ async def test_a_run_whose_checkpoints_are_gone_is_told_as_lost_and_not_as_unkno
 ) -> None:
     with RedisServer(tmp_path / "redis", password=PASSWORD) as server:
         contest.redis_url = server.url
-        vendors.hang(prompt="writer/write")
+        vendors.hang(prompt="research/write")
         running = asyncio.create_task(contest.run(THEME, thread_id="lost"))
-        await _wait_for_answer(vendors, "supervisor/plan", running)
+        await _wait_for_answer(vendors, "researcher/step", running)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         server.say("FLUSHALL")

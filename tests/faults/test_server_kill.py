@@ -69,7 +69,7 @@ async def test_runs_of_a_killed_server_go_on_in_the_next_one_and_in_the_command_
     expected = call_counts(vendors.calls)
     vendors.calls.clear()
 
-    vendors.hang(prompt="reviewer/review")
+    vendors.hang(prompt="research/review")
     options = {**OPTIONS, "documents": [str(linked)], "sources": ["local"]}
     variables = {"OPENAI_BASE_URL": vendors.base_url, "CONTEND_SERVED_FOLDERS": str(linked)}
     with agent_server(workspace, **variables) as server:
@@ -102,7 +102,7 @@ def test_a_run_that_the_next_server_does_not_know_goes_on_when_the_api_asks_for_
     (workspace / "config" / "evaluator.toml").write_text(METRICS, "utf-8")
     (workspace / "mine.py").write_text("def six(_):\n    return 0.6\n", "utf-8")
     variables = {"OPENAI_BASE_URL": vendors.base_url, "CONTEND_SERVED_FOLDERS": str(linked)}
-    vendors.hang(prompt="reviewer/review")
+    vendors.hang(prompt="research/review")
     with langgraph_dev(clone, linked_workspace, **variables) as server, research_api(server) as api:
         research = api.start(THEME, options={**OPTIONS, "sources": ["local"], "documents": [str(linked)]})
         wait_until_hung(vendors, 1)
@@ -118,7 +118,7 @@ def test_a_run_that_the_next_server_does_not_know_goes_on_when_the_api_asks_for_
     assert (stopped["status"], stopped["message"]) == ("interrupted", "nobody works on it: the process ended")
     assert resumed.status_code == 202, resumed.text
     assert (end["status"], end["message"]) == ("completed", "all teams delivered")
-    assert [call.prompt for call in vendors.calls].count("writer/write") == 1, "an answered call was paid again"
+    assert [call.prompt for call in vendors.calls].count("research/write") == 1, "an answered call was paid again"
 
 
 def _report(workspace: Path, thread: str) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from contend.services import Services
 from fakes.contests import Contest, write_workspace
+from fakes.kilns import TOO_FEW, write_kilns
 from fakes.redis_server import RedisServer
 from fakes.servers import Server, agent_server, fresh_clone, langgraph_dev
 from fakes.vendors import Vendors
@@ -26,6 +27,7 @@ config = "config/teams/plain.toml"
 teams = ["plain"]
 sources = ["local"]
 documents = ["{documents}"]
+evidence_tokens = {tokens}
 """
 
 TOKEN = "a-token-of-more-than-16-letters"
@@ -33,6 +35,7 @@ ON_REDIS = """
 [options]
 sources = ["local"]
 documents = ["{documents}"]
+evidence_tokens = {tokens}
 learn = false
 max_rounds = 1
 """
@@ -42,6 +45,14 @@ max_rounds = 1
 def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
     write_workspace(workspace)
     return Contest(workspace, documents, vendors.base_url)
+
+
+@pytest.fixture
+def stepping(contest: Contest) -> Contest:
+    """The contest, with more documents than its teams may hold: they look for what they need, step by step."""
+    write_kilns(contest.documents)
+    contest.defaults = {**contest.defaults, "evidence_tokens": TOO_FEW}
+    return contest
 
 
 @pytest.fixture
@@ -58,14 +69,14 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def _running(
-    tmp_path_factory: pytest.TempPathFactory, clone: Path, shared_documents: Path, endpoint: Vendors
+    tmp_path_factory: pytest.TempPathFactory, clone: Path, many_documents: Path, endpoint: Vendors
 ) -> Iterator[Server]:
     """Set to a language model on loopback; runs enter the team `plain` unless they name others."""
     workspace = tmp_path_factory.mktemp("server") / "workspace"
     write_workspace(workspace)
     (workspace / "config" / "teams" / "plain.toml").write_text(PLAIN, "utf-8")
     with (workspace / "config" / "orchestrator.toml").open("a", encoding="utf-8") as config:
-        config.write(OPTIONS.format(documents=shared_documents))
+        config.write(OPTIONS.format(documents=many_documents, tokens=TOO_FEW))
     with langgraph_dev(clone, Path(os.path.relpath(workspace, clone)), OPENAI_BASE_URL=endpoint.base_url) as server:
         yield server
 
@@ -98,12 +109,12 @@ def redis_of_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisS
 
 @pytest.fixture(scope="session")
 def _on_redis(
-    tmp_path_factory: pytest.TempPathFactory, shared_documents: Path, endpoint: Vendors, redis_of_server: RedisServer
+    tmp_path_factory: pytest.TempPathFactory, many_documents: Path, endpoint: Vendors, redis_of_server: RedisServer
 ) -> Iterator[Server]:
     workspace = tmp_path_factory.mktemp("server") / "workspace"
     write_workspace(workspace, ("alpha", "beta", "gamma"))
     with (workspace / "config" / "orchestrator.toml").open("a", encoding="utf-8") as config:
-        config.write(ON_REDIS.format(documents=shared_documents))
+        config.write(ON_REDIS.format(documents=many_documents, tokens=TOO_FEW))
     variables = {"CONTEND_REDIS_URL": redis_of_server.url, "CONTEND_SERVER_TOKEN": TOKEN}
     with agent_server(workspace, OPENAI_BASE_URL=endpoint.base_url, **variables) as server:
         yield server

@@ -7,8 +7,9 @@ import pytest
 import contend
 from contend.app import RunOutcome, dry_run
 from contend.errors import InputError
+from contend.llm import LEAST_CONTEXT_TOKENS
 from contend.models.events import AnyEvent
-from fakes.contests import SMALL_CONTEXT, Contest, write_workspace
+from fakes.contests import Contest, write_workspace
 from fakes.now import Now
 from fakes.vendors import Vendors
 
@@ -21,7 +22,7 @@ LIMIT = 60_000
 def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
     write_workspace(workspace, TEAMS)
     (workspace / "config" / "models.toml").write_text(
-        f'default = "m"\n\n[context]\n"*" = {SMALL_CONTEXT}\n\n[max_output_tokens]\n'
+        f'default = "m"\n\n[context]\n"*" = {LEAST_CONTEXT_TOKENS}\n\n[max_output_tokens]\n'
         + "".join(
             f"{role} = 400\n" for role in ("supervisor", "reviewer", "evaluator", "judge", "reflector", "curator")
         )
@@ -47,13 +48,13 @@ async def test_eight_teams_at_once_never_exceed_the_tokens_and_the_best_until_th
 async def test_rounds_and_lessons_fit_a_small_models_context_with_the_longest_reply(
     workspace: Path, documents: Path, vendors: Vendors
 ) -> None:
-    write_workspace(workspace)
+    write_workspace(workspace, reads=LEAST_CONTEXT_TOKENS)
     for number in range(60):
         note = f"A run that crashed, number {number}, resumes from its checkpoint; a team loses the call in flight. "
         (documents / f"note-{number}.md").write_text(
             f"# Notes on crash and resume, week {number}\n\n{note * 6}", "utf-8"
         )
-    vendors.context = SMALL_CONTEXT
+    vendors.context = LEAST_CONTEXT_TOKENS
 
     outcome = await Contest(workspace, documents, vendors.base_url).run(
         THEME, instructions="Be exact. " * 40, min_rounds=3, max_rounds=3
@@ -76,9 +77,11 @@ async def stop(run: Coroutine[object, object, RunOutcome], is_there: Callable[[]
 
 async def test_calls_are_counted_over_a_resume(contest: Contest, vendors: Vendors) -> None:
     teams = TEAMS[:4]
-    vendors.hang(prompt="writer/write", after=5)
+    vendors.hang(prompt="evaluator/verdicts", after=5)
     options = {"teams": [*teams], "max_calls": 45, "min_rounds": 5, "max_rounds": 5}
-    await stop(contest.run(THEME, thread_id="stopped", **options), lambda: vendors.prompts().count("writer/write") == 5)
+    await stop(
+        contest.run(THEME, thread_id="stopped", **options), lambda: vendors.prompts().count("evaluator/verdicts") == 5
+    )
     vendors.heal()
     before = len(vendors.calls)
 
@@ -104,7 +107,7 @@ async def test_a_limit_in_dollars_without_a_price_is_refused_before_anything_is_
 async def test_minutes_end_a_run_with_the_best_until_then(contest: Contest, vendors: Vendors) -> None:
     now, services = Now(takes=4), contest.services()
     services.now = now
-    vendors.malform(now.slow, prompt="supervisor/plan")
+    vendors.malform(now.slow, prompt="research/revise")
     options = contest.options(max_minutes=0.1, min_rounds=10, max_rounds=10, teams=["alpha"])
 
     outcome = await contend.run(THEME, options=options, services=services)
@@ -117,7 +120,7 @@ async def test_minutes_end_a_run_with_the_best_until_then(contest: Contest, vend
 
 async def test_minutes_of_an_unfinished_round_are_counted_over_a_resume(contest: Contest, vendors: Vendors) -> None:
     vendors.latency = 0.5
-    vendors.hang(prompt="reviewer/review")
+    vendors.hang(prompt="research/review")
     await stop(contest.run(THEME, thread_id="stopped", teams=["alpha"]), lambda: vendors.hung)
     vendors.heal()
     vendors.latency = 0.0
@@ -140,7 +143,7 @@ async def test_minutes_of_finished_rounds_are_counted_over_a_resume_after_them(
     """No team is left whose state knows them."""
     now, first, second = Now(takes=4), contest.services(), contest.services()
     first.now, second.now, counted = now, Now(), list[float]()
-    vendors.malform(now.slow, prompt="writer/write")
+    vendors.malform(now.slow, prompt="research/write")
     vendors.hang(prompt="reflector/reflect")
     options = contest.options(teams=["alpha"], max_rounds=1)
     await stop(contend.run(THEME, options=options, thread_id="stopped", services=first), lambda: vendors.hung)
@@ -160,7 +163,7 @@ async def test_minutes_of_finished_rounds_are_counted_over_a_resume_after_them(
 
 
 async def test_nothing_is_learned_after_a_budget_has_ended(contest: Contest, vendors: Vendors) -> None:
-    await contest.run(THEME, max_calls=20, min_rounds=5, max_rounds=5, teams=["alpha"])
+    await contest.run(THEME, max_calls=9, min_rounds=5, max_rounds=5, teams=["alpha"])
 
     assert "reflector/reflect" not in {call.prompt for call in vendors.calls}
 

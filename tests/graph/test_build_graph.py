@@ -94,10 +94,10 @@ async def test_as_a_part_of_another_graph_it_answers_the_chat(services: Services
 
 
 async def test_a_part_asks_its_question_through_its_parent_and_goes_on_with_the_answer(
-    services: Services, contest: Contest, vendors: Vendors
+    services: Services, stepping: Contest, vendors: Vendors
 ) -> None:
     graph = of_ones_own(services, InMemorySaver())
-    options = contest.options(teams=["alpha"], max_rounds=1, learn=False, approve=["plan"])
+    options = stepping.options(teams=["alpha"], max_rounds=1, learn=False, approve=["plan"])
 
     waiting = await graph.ainvoke(asked(), thread("own"), context=options)
     before = [call.prompt for call in vendors.calls]
@@ -105,17 +105,17 @@ async def test_a_part_asks_its_question_through_its_parent_and_goes_on_with_the_
 
     (question,) = waiting["__interrupt__"]
     assert question.value["team_id"] == "alpha"
-    assert before == ["supervisor/plan"]
-    assert [call.prompt for call in vendors.calls].count("supervisor/plan") == 1
+    assert before == ["evaluator/criteria", "researcher/step"]
+    assert [call.prompt for call in vendors.calls].count("researcher/step") == 2
     assert state["said"].startswith(f"completed: # {THEME}")
 
 
 async def test_a_team_that_failed_before_a_question_is_still_told_of_after_the_answer(
-    services: Services, contest: Contest, vendors: Vendors
+    services: Services, stepping: Contest, vendors: Vendors
 ) -> None:
     vendors.fail(model="beta", status=401)
     graph = of_ones_own(services, InMemorySaver())
-    options = contest.options(max_rounds=1, learn=False, approve=["plan"])
+    options = stepping.options(max_rounds=1, learn=False, approve=["plan"])
 
     await graph.ainvoke(asked(), thread("own"), context=options)
     state = await graph.ainvoke(Command(resume=APPROVED), thread("own"), context=options)

@@ -223,7 +223,7 @@ async def test_threads_that_look_alike_keep_their_own_reports(contest: Contest) 
     assert len({file for outcome in outcomes for file in outcome.files}) == 6
 
 
-@pytest.mark.parametrize(("name", "least"), [("contend", 25), ("team", 50), ("research", 50)])
+@pytest.mark.parametrize(("name", "least"), [("contend", 25), ("team", 110), ("research", 110)])
 async def test_too_low_a_limit_of_steps_is_answered_with_the_number_to_set(
     contest: Contest,
     services: Services,

@@ -13,8 +13,9 @@ from contend.checks.claims import Level
 from contend.models.evaluation import CitationWord
 from contend.team.support import CheckedClaim, Citations
 from contend.text import without_marks
-from fakes.chat_replies import with_findings
-from fakes.contests import LARGE_CONTEXT, Contest, metrics_of, rounds_of, write_workspace
+from fakes.chat_replies import report_reply, whole, with_findings
+from fakes.contests import Contest, judge_apart, metrics_of, rounds_of, write_workspace
+from fakes.kilns import numbers_of
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
@@ -24,18 +25,20 @@ CHEESE = "The moon is made of green cheese from Gouda."
 @pytest.fixture
 def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
     write_workspace(workspace, ("alpha",))
+    judge_apart(workspace)
     return Contest(workspace, documents, vendors.base_url, defaults={"learn": False})
 
 
 def with_limits(*sentences: dict[str, Any]) -> Callable[[str], str]:
     """What makes a writer's reply name these limits."""
-    return lambda reply: json.dumps(json.loads(reply) | {"limits": sentences}, ensure_ascii=False)
+    limits = [whole(each) for each in sentences]
+    return lambda reply: json.dumps(json.loads(reply) | {"limits": limits}, ensure_ascii=False)
 
 
 async def test_a_cited_sentence_that_its_source_does_not_say_costs_support_and_is_named(
     contest: Contest, vendors: Vendors
 ) -> None:
-    vendors.malform(with_findings({"text": CHEESE, "sources": [1]}), prompt="writer/write")
+    vendors.malform(with_findings({"text": CHEESE, "sources": [1]}), prompt="research/write")
 
     await contest.run(THEME, max_rounds=1)
 
@@ -50,7 +53,7 @@ async def test_technical_sentences_are_published_as_they_were_written(
 ) -> None:
     text = "After a crash, resume asks http://localhost:8000/v1 unless `run[0]` of Vec<String> is set by main()."
     (documents / "default.md").write_text(f"# Resume after a crash of a team\n\n{text}\n", "utf-8")
-    vendors.malform(with_findings({"text": text, "sources": [1, 2, 3]}), prompt="writer/write")
+    vendors.malform(with_findings({"text": text, "sources": [1, 2, 3]}), prompt="research/write")
 
     outcome = await contest.run(THEME, max_rounds=1, learn=False)
 
@@ -62,8 +65,7 @@ async def test_one_right_sentence_is_published(contest: Contest, documents: Path
     text = "The plant makes 4,200 units a month."
     (documents / "plant.md").write_text(f"# Plant\n\n{text}\n", "utf-8")
     entry = [{"text": text, "sources": [1]}]
-    reply = {"summary": entry, "findings": entry, "analysis": entry, "limits": [], "bullets": []}
-    vendors.reply(json.dumps(reply), prompt="writer/write")
+    vendors.reply(report_reply(entry), prompt="research/write")
 
     outcome = await contest.run("How many units does the plant make a month?", max_rounds=1, learn=False)
 
@@ -87,7 +89,7 @@ async def test_a_judge_is_asked_about_all_that_code_does_not_see_supported_and_i
     contest: Contest, vendors: Vendors, verdict: str, *, supported: bool
 ) -> None:
     findings = {"text": TWISTED, "sources": [1]}, {"text": CHEESE, "sources": [1]}
-    vendors.malform(with_findings(*findings), prompt="writer/write")
+    vendors.malform(with_findings(*findings), prompt="research/write")
     answer = {"number": 1, "reason": "Nothing of beginning anew.", "verdict": verdict}
     vendors.reply(json.dumps({"citations": [answer]}), prompt="citation/check")
 
@@ -120,7 +122,7 @@ def test_a_judges_word_is_for_a_sentence_its_calculation_and_its_passages_and_wh
 async def test_a_sentence_said_in_part_counts_half_is_sent_back_with_what_is_missing_and_carries_no_sign(
     contest: Contest, vendors: Vendors
 ) -> None:
-    vendors.malform(with_findings({"text": TWISTED, "sources": [1]}), prompt="writer/write")
+    vendors.malform(with_findings({"text": TWISTED, "sources": [1]}), prompt="research/write")
     verdict = {"number": 1, "reason": "That it begins anew is not there.", "verdict": "partly"}
     vendors.reply(json.dumps({"citations": [verdict]}), prompt="citation/check")
 
@@ -142,7 +144,7 @@ async def test_a_judge_is_asked_about_a_sentence_from_a_source_in_another_langua
     for name in ("resume.md", "teams.md", "scores.html"):
         (documents / name).unlink()
     text = "A call that was under way when the process was killed is made again."
-    vendors.malform(with_findings({"text": text, "sources": [1]}), prompt="writer/write")
+    vendors.malform(with_findings({"text": text, "sources": [1]}), prompt="research/write")
     verdicts = [{"number": number, "reason": "So it stands there.", "verdict": "stated"} for number in range(1, 9)]
     vendors.reply(json.dumps({"citations": verdicts}), prompt="citation/check")
 
@@ -154,7 +156,7 @@ async def test_a_judge_is_asked_about_a_sentence_from_a_source_in_another_langua
 
 async def test_citations_to_check_are_the_published_sentences(contest: Contest, vendors: Vendors) -> None:
     wild = "According to [the moon report](https://evil.example/CANARY-99) [[2]](http://evil.example/x), doi:10.1/x: "
-    vendors.malform(with_findings({"text": wild + CHEESE, "sources": [1]}), prompt="writer/write")
+    vendors.malform(with_findings({"text": wild + CHEESE, "sources": [1]}), prompt="research/write")
 
     outcome = await contest.run(THEME, max_rounds=1, learn=False)
 
@@ -183,7 +185,7 @@ DOUBTFUL = (
 async def test_a_judge_is_asked_about_all_doubtful_citations_at_once_with_each_passage_whole_and_once(
     contest: Contest, vendors: Vendors
 ) -> None:
-    vendors.malform(with_findings(*({"text": text, "sources": [1]} for text in DOUBTFUL)), prompt="writer/write")
+    vendors.malform(with_findings(*({"text": text, "sources": [1]} for text in DOUBTFUL)), prompt="research/write")
 
     await contest.run(THEME, max_rounds=1, learn=False)
 
@@ -193,7 +195,7 @@ async def test_a_judge_is_asked_about_all_doubtful_citations_at_once_with_each_p
 
 
 async def test_where_the_judge_of_citations_fails_what_code_found_stands(contest: Contest, vendors: Vendors) -> None:
-    vendors.malform(with_findings({"text": TWISTED, "sources": [1]}), prompt="writer/write")
+    vendors.malform(with_findings({"text": TWISTED, "sources": [1]}), prompt="research/write")
     vendors.fail(prompt="citation/check", status=401)
 
     await contest.run(THEME, max_rounds=1, learn=False)
@@ -211,7 +213,7 @@ async def test_a_sentence_repeated_with_its_citation_adds_nothing_to_support(
     right = {"text": "The command resume reads this checkpoint and goes on from there.", "sources": [1]}
     for findings in ([wrong, right], [wrong, right, right, right], [wrong, right, {"text": CHEESE, "sources": []}]):
         vendors.heal()
-        vendors.malform(with_findings(*findings), prompt="writer/write")
+        vendors.malform(with_findings(*findings), prompt="research/write")
         await contest.run(THEME, max_rounds=1)
 
     scores = (metrics_of(event)["citation_support"].score or 0.0 for event in rounds_of(contest))
@@ -226,15 +228,13 @@ async def test_a_sentence_counts_with_its_weakest_citation(
 ) -> None:
     vendors.fail(prompt="citation/check", status=401)
     await contest.run(THEME, max_rounds=1, learn=False)
-    (prompt,) = [call.user for call in vendors.calls if call.prompt == "writer/write"]
-    numbers = {
-        title: int(number) for number, title in re.findall(r"## Passage (\d+): <title-\w+>(.*?)</title-", prompt)
-    }
+    (prompt,) = [call.user for call in vendors.calls if call.prompt == "research/write"]
     text = "The command resume reads this checkpoint and goes on from there."
-    right, wrong = ([{"text": text, "sources": [numbers[title]]}] for title in ("How resume works", "What a team is"))
+    numbers = (numbers_of(prompt, words) for words in (text, "Each team has a stance of its own"))
+    right, wrong = ([whole({"text": text, "sources": own})] for own in numbers)
     vendors.malform(
         lambda reply: json.dumps(json.loads(reply) | dict(zip(parts, (right, wrong), strict=True))),
-        prompt="writer/write",
+        prompt="research/write",
     )
 
     await contest.run(THEME, max_rounds=1, learn=False)
@@ -244,12 +244,13 @@ async def test_a_sentence_counts_with_its_weakest_citation(
 
 
 async def test_a_sentence_that_cites_nothing_and_that_no_passage_says_costs_support_unless_it_names_a_limit(
-    contest: Contest, vendors: Vendors
+    contest: Contest, documents: Path, vendors: Vendors
 ) -> None:
+    (documents / "saikai.txt").unlink()  # whether a text in another language says it, code does not know
     bare = {"text": CHEESE, "sources": []}
-    for change in (with_findings(), with_limits(bare), with_findings(bare)):
+    for change in (with_findings(), with_limits(bare), with_findings({**bare, "kind": "stated"})):
         vendors.heal()
-        vendors.malform(change, prompt="writer/write")
+        vendors.malform(change, prompt="research/write")
         await contest.run(THEME, max_rounds=1)
 
     plain, with_limit, with_filler = (metrics_of(event)["citation_support"] for event in rounds_of(contest))
@@ -261,7 +262,8 @@ async def test_a_sentence_that_cites_nothing_and_that_no_passage_says_costs_supp
 async def test_a_doubtful_row_is_signed_in_its_table_and_listed_by_its_cells(
     workspace: Path, documents: Path, vendors: Vendors, by_cell: bool
 ) -> None:
-    write_workspace(workspace, reads=LARGE_CONTEXT)
+    write_workspace(workspace)
+    judge_apart(workspace)
     contest = Contest(workspace, documents, vendors.base_url)
     cheese = {"text": "Green cheese from Gouda", "sources": [1]}
     of_row = {"cells": ["The moon", cheese if by_cell else cheese["text"]], "sources": [] if by_cell else [1]}

@@ -18,6 +18,7 @@ from contend.models.research import FoundPassage
 from contend.models.task import ExecutionRow
 from contend.stores.checkpoints import open_checkpointer
 from fakes.contests import Contest, Finished, finished_contest, write_workspace
+from fakes.kilns import TOO_FEW, write_kilns
 from fakes.now import Now
 from fakes.vendors import Vendors
 
@@ -70,7 +71,7 @@ async def test_a_team_that_fails_leaves_the_others_and_is_named(contest: Contest
 
 
 async def test_a_team_that_fails_in_a_later_round_keeps_its_best(contest: Contest, vendors: Vendors) -> None:
-    vendors.fail(model="beta", prompt="supervisor/plan", after=1, status=401)
+    vendors.fail(model="beta", prompt="research/revise", status=401)
 
     outcome = await contest.run(THEME, min_rounds=2)
 
@@ -83,7 +84,7 @@ async def test_a_team_that_fails_in_a_later_round_keeps_its_best(contest: Contes
 
 
 async def test_no_team_delivering_means_no_report(contest: Contest, vendors: Vendors, workspace: Path) -> None:
-    vendors.fail(prompt="writer/write", status=401)
+    vendors.fail(prompt="research/write", status=401)
 
     outcome = await contest.run(THEME)
 
@@ -96,11 +97,12 @@ async def test_no_team_delivering_means_no_report(contest: Contest, vendors: Ven
 
 async def test_a_team_over_its_deadline_is_a_timeout(workspace: Path, documents: Path, vendors: Vendors) -> None:
     write_workspace(workspace, seconds=600, cap=1)
-    contest, now = Contest(workspace, documents, vendors.base_url), Now(takes=598)
+    contest, now = Contest(workspace, write_kilns(documents), vendors.base_url), Now(takes=598)
+    contest.defaults = {"evidence_tokens": TOO_FEW}
     services = contest.services()
     services.now = now
-    vendors.malform(now.slow, model="beta", prompt="supervisor/plan")
-    vendors.hang(model="beta", prompt="writer/write")  # with two seconds left
+    vendors.malform(now.slow, model="beta", prompt="researcher/step")
+    vendors.hang(model="beta", prompt="research/write")  # with two seconds left
 
     outcome = await contend.run(THEME, options=contest.options(), services=services)
 
@@ -113,7 +115,9 @@ async def test_a_team_over_its_deadline_is_a_timeout(workspace: Path, documents:
 
 
 async def test_a_metric_that_fails_is_unscored_and_the_others_count(contest: Contest, vendors: Vendors) -> None:
-    vendors.fail(prompt="evaluator/metric", match="[Cc]overage", status=401)
+    path = contest.workspace / "config" / "evaluator.toml"
+    path.write_text(EVALUATOR, "utf-8")
+    vendors.fail(prompt="evaluator/metric", status=401)
 
     outcome = await contest.run(THEME, max_rounds=1)
 
@@ -123,11 +127,20 @@ async def test_a_metric_that_fails_is_unscored_and_the_others_count(contest: Con
     assert outcome.status == "completed"
 
 
+EVALUATOR = """[[evaluator.metrics]]
+name = "relevance"
+
+[[evaluator.metrics]]
+name = "coverage"
+model = "strict"
+"""
+
+
 async def test_submissions_that_no_judge_can_score_are_kept_and_published_unscored(
     contest: Contest, vendors: Vendors, workspace: Path
 ) -> None:
     (workspace / "config" / "evaluator.toml").write_text('[[evaluator.metrics]]\nname = "coverage"\n', "utf-8")
-    vendors.fail(prompt="evaluator/metric", status=401)
+    vendors.fail(prompt="evaluator/verdicts", status=401)
 
     outcome = await contest.run(THEME, max_rounds=1)
 
@@ -215,9 +228,9 @@ async def test_lessons_of_one_run_stand_in_the_next_runs_prompts_but_one_team_go
 
     second = await contest.run(THEME, learn=True, dataset="bridges", max_rounds=1)
 
-    plans = [call for call in vendors.calls[before:] if call.prompt == "supervisor/plan"]
+    drafts = [call for call in vendors.calls[before:] if call.prompt == "research/write"]
     on_trial = re.compile(rf"{re.escape(bullet.content)}</bullet-\w+> \(on trial\)")
-    on_trial_by_model = {call.model: bool(on_trial.search(call.user)) for call in plans}
+    on_trial_by_model = {call.model: bool(on_trial.search(call.user)) for call in drafts}
     assert sorted(on_trial_by_model.values()) == [False, True]
     trial = (await services.playbooks.load("bridges")).bullets[0].trial
     await services.aclose()
@@ -280,9 +293,10 @@ async def test_resume_of_an_unknown_thread_starts_nothing(contest: Contest, work
 
 async def _stop_midway(contest: Contest, vendors: Vendors, *, thread_id: str, **options: object) -> None:
     """Start a run and cancel it in the middle of its calls."""
-    vendors.hang(prompt="writer/write", after=1)
+    vendors.hang(prompt="research/write", after=1)
+    vendors.hang(prompt="evaluator/verdicts")
     task = asyncio.create_task(contest.run(THEME, thread_id=thread_id, **options))
-    while not any(call.prompt == "evaluator/metric" for call in vendors.calls):
+    while not any(call.prompt == "evaluator/verdicts" for call in vendors.hung):
         await asyncio.sleep(0.02)
         assert not task.done()
     task.cancel()
@@ -457,7 +471,7 @@ async def test_a_chat_message_of_several_lines_is_the_question_whole(contest: Co
 
     await services.aclose()
     assert state["report"]["theme"].startswith(f"{THEME} Please keep the words of the operators. Mind")
-    assert all("words of the operators" in call.user for call in vendors.calls if call.prompt == "supervisor/plan")
+    assert all("words of the operators" in call.user for call in vendors.calls if call.prompt == "research/write")
 
 
 async def test_a_failed_round_is_played_again_while_retries_remain(
@@ -467,7 +481,7 @@ async def test_a_failed_round_is_played_again_while_retries_remain(
     path.write_text(
         path.read_text("utf-8").replace("[orchestrator]", "[orchestrator]\nmax_retries_per_team = 1"), "utf-8"
     )
-    vendors.fail(model="beta", prompt="writer/write", after=1, times=1, status=401)
+    vendors.fail(model="beta", prompt="research/revise", times=1, status=401)
 
     outcome = await contest.run(THEME, min_rounds=2, max_rounds=2)
 
@@ -476,7 +490,7 @@ async def test_a_failed_round_is_played_again_while_retries_remain(
         event.round_number for event in contest.events if event.type == "round_scored" and event.team_id == "beta"
     ]
     assert rounds == [1, 2]
-    assert sum(call.model == "beta" and call.prompt == "supervisor/plan" for call in vendors.calls) == 3
+    assert sum(call.model == "beta" and call.prompt == "research/revise" for call in vendors.calls) == 2
     first, second, again = _starts_in_events(contest, "beta")
     assert first < second < again
     assert await _starts_on_record(contest, outcome.execution_id, "beta") == [first, second]
@@ -489,9 +503,9 @@ async def test_a_round_that_fails_more_often_than_its_retries_is_the_teams_forfe
     path.write_text(
         path.read_text("utf-8").replace("[orchestrator]", "[orchestrator]\nmax_retries_per_team = 1"), "utf-8"
     )
-    vendors.fail(model="beta", prompt="writer/write", status=401)
+    vendors.fail(model="beta", prompt="research/write", status=401)
 
     outcome = await contest.run(THEME, max_rounds=1)
 
     assert outcome.status == "partial"
-    assert sum(call.model == "beta" and call.prompt == "writer/write" for call in vendors.calls) == 2
+    assert sum(call.model == "beta" and call.prompt == "research/write" for call in vendors.calls) == 2

@@ -41,7 +41,7 @@ async def test_a_second_message_on_a_finished_thread_is_the_question(
 
     again = await graph.ainvoke(_message(SECOND), CONFIG, context=options)
 
-    assert "writer/write" in [call.prompt for call in vendors.calls[before:]]
+    assert "research/write" in [call.prompt for call in vendors.calls[before:]]
     assert (await graph.aget_state(CONFIG)).values["theme"] == SECOND
     assert again.get("report", {"theme": SECOND})["theme"] == SECOND
     assert len(again.get("rounds", [{}])) == 1
@@ -62,7 +62,7 @@ async def test_a_run_ends_with_its_question_and_one_answer(
 
 
 @pytest.mark.parametrize("build", [build_contest_graph, build_team_graph, build_research_graph])
-@pytest.mark.parametrize("prompt", ["supervisor/plan", "writer/write"])
+@pytest.mark.parametrize("prompt", ["research/write", "research/review"])
 async def test_after_a_report_a_question_that_fails_is_answered_with_why(
     contest: Contest, services: Services, vendors: Vendors, build: Callable[[Services], Any], prompt: str
 ) -> None:
@@ -107,7 +107,7 @@ async def test_a_refused_question_after_a_report_is_answered_with_its_line(
 async def test_a_team_that_fails_in_a_later_round_answers_with_its_best_and_why(
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:
-    vendors.fail(prompt="supervisor/plan", after=1, status=401)
+    vendors.fail(prompt="research/revise", status=401)
 
     state = await build_team_graph(services).compile().ainvoke(_message(FIRST), context=contest.options(min_rounds=2))
 
@@ -163,7 +163,7 @@ async def test_teams_know_the_last_report_of_the_thread_as_outside_text(contest:
     await contest.run(SECOND, thread_id="chat", max_rounds=1, teams=["alpha", "beta"])
 
     assert first.report is not None
-    plans = [call.user for call in vendors.calls[before:] if call.prompt == "supervisor/plan"]
+    plans = [call.user for call in vendors.calls[before:] if call.prompt == "research/write"]
     assert len(plans) == 2
     for plan in plans:
         excerpt = plan.partition("# The last report in this conversation")[2].partition("\n</report-")[0]
@@ -181,10 +181,12 @@ async def test_a_long_report_is_known_by_its_beginning(contest: Contest, vendors
 
     assert first.report is not None
     assert len("".join([first.report.executive_summary, *first.report.key_findings])) > 1200
-    plan = next(call.user for call in vendors.calls[before:] if call.prompt == "supervisor/plan")
+    plan = next(call.user for call in vendors.calls[before:] if call.prompt == "research/write")
     excerpt = plan.partition("<report-")[2].partition(">")[2].partition("</report-")[0].strip()
     assert excerpt.startswith(FIRST)
-    assert 1000 < len(excerpt) <= 1200
+    said, _, parts = excerpt.rpartition("\n\n")
+    assert 1000 < len(said) <= 1200
+    assert parts == f"- {FIRST} (answered)"
 
 
 async def test_a_question_that_was_refused_leaves_the_last_report_known(
@@ -198,7 +200,7 @@ async def test_a_question_that_was_refused_leaves_the_last_report_known(
     ]
 
     assert refused["report"] is None
-    plans = [call.user for call in vendors.calls if call.prompt == "supervisor/plan" and SECOND in call.user]
+    plans = [call.user for call in vendors.calls if call.prompt == "research/write" and SECOND in call.user]
     assert plans
     assert all(f"{FIRST}\n\n" in plan.partition("<report-")[2] for plan in plans)
 

@@ -12,7 +12,6 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from contend.models.evaluation import Criterion, CriterionVerdict
-from contend.models.events import SearchDone
 from contend.models.options import MetricConfig
 from contend.models.replies import FixReply
 from contend.services import Services
@@ -20,7 +19,6 @@ from contend.settings.files import resource
 from contend.team.graph import build_team_graph
 from contend.team.judging import coverage_of
 from fakes.contests import (
-    LARGE_CONTEXT,
     Contest,
     Finished,
     finished_contest,
@@ -37,7 +35,7 @@ Play = Callable[..., AbstractContextManager[Finished]]
 
 @pytest.fixture
 def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
-    write_workspace(workspace, reads=LARGE_CONTEXT)
+    write_workspace(workspace)
     return Contest(workspace, documents, vendors.base_url, defaults={"learn": False})
 
 
@@ -49,7 +47,7 @@ def criteria(*texts: str) -> str:
     """Eight criteria, those given first; each weighs 5, the others 1."""
     others = [f"It names detail number {number}" for number in range(1, 9 - len(texts))]
     entries = [{"text": text, "weight": 5} for text in texts] + [{"text": text, "weight": 1} for text in others]
-    return json.dumps({"criteria": entries})
+    return json.dumps({"parts": [THEME], "criteria": entries})
 
 
 async def feedback_of(contest: Contest, execution_id: str, team: str) -> list[str]:
@@ -64,7 +62,7 @@ def play(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Pl
     """A contest that several tests read."""
 
     def prepare(workspace: Path, vendors: Vendors) -> Contest:
-        write_workspace(workspace, reads=LARGE_CONTEXT)
+        write_workspace(workspace)
         return Contest(workspace, shared_documents, vendors.base_url, defaults={"learn": False})
 
     return lambda **options: finished_contest(tmp_path_factory.mktemp("finished"), prepare, THEME, **options)
@@ -286,16 +284,6 @@ async def test_what_criteria_cost_is_counted(with_wish: Finished) -> None:
     assert outcome.usage.requests == usage.requests == len(vendors.calls)
 
 
-async def test_no_criteria_are_set_where_judges_read_little(
-    contest: Contest, workspace: Path, vendors: Vendors
-) -> None:
-    write_workspace(workspace)
-    await contest.run(THEME, max_rounds=1, learn=False)
-
-    assert not calls_of(vendors, "evaluator/criteria", "evaluator/verdicts")
-    assert calls_of(vendors, "evaluator/metric")
-
-
 async def test_a_metric_prompt_of_ones_own_is_used_for_each_metric(
     contest: Contest, workspace: Path, vendors: Vendors
 ) -> None:
@@ -307,7 +295,7 @@ async def test_a_metric_prompt_of_ones_own_is_used_for_each_metric(
     calls = calls_of(vendors, "evaluator/metric")
     assert len(calls) == 4
     assert all(call.user.startswith("MINE ") for call in calls)
-    assert not calls_of(vendors, "evaluator/criteria", "evaluator/verdicts")
+    assert not calls_of(vendors, "evaluator/verdicts")
 
 
 async def test_a_team_on_its_own_is_judged_by_criteria_too(
@@ -445,69 +433,11 @@ async def test_a_judge_that_fails_leaves_citations_to_code(contest: Contest, ven
     assert metrics["citation_support"].score is not None
 
 
-OF_KILN = {"where": "section 1", "what": "Say which was fired first, kiln 17 or kiln 23, and who watched kiln 17."}
-
-
-def write_notes_of_kilns(folder: Path) -> None:
-    """More than a team is offered at once."""
-    for number in range(30):
-        text = f"# Note {number:02}\n\n" + f"Kiln {number:02} was fired at noon and stood open until the evening. " * 40
-        (folder / f"note-{number:02}.md").write_text(text, "utf-8")
-
-
-def searched_in_round_2(contest: Contest) -> list[str]:
-    queries = [event.query for event in contest.events if isinstance(event, SearchDone) and event.round_number == 2]
-    return [query.partition(" (")[0] for query in queries]
-
-
-async def test_what_criteria_miss_is_searched_for_and_not_what_a_judge_has_read_in_the_teams_own_passages(
-    contest: Contest, vendors: Vendors
-) -> None:
-    for path in contest.documents.iterdir():
-        path.unlink()
-    write_notes_of_kilns(contest.documents)
-    of_kiln_17 = r'"sources": [18]'
-    vendors.malform(lambda reply: re.sub(r'"sources": \[[\d, ]+\]', of_kiln_17, reply), prompt="research/write")
-    lacking = {"where": "section 1", "what": "Say that kilns stand open."}
-
-    def unmet(reply: str) -> str:
-        verdicts = json.loads(reply)
-        rest = [{**each, "verdict": "met", "fix": None} for each in verdicts["criteria"][1:]]
-        first = {**verdicts["criteria"][0], "verdict": "unmet", "fix": OF_KILN}
-        return json.dumps({**verdicts, "criteria": [first, *rest], "missing": [lacking]})
-
-    vendors.malform(unmet, prompt="evaluator/verdicts")
-
-    await contest.run(THEME, teams=["alpha"], min_rounds=2, max_rounds=2, max_iterations=1, learn=False)
-
-    assert searched_in_round_2(contest) == [OF_KILN["what"]]
-    (prompt,) = [call.user for call in calls_of(vendors, "research/revise")]
-    assert all(f"Kiln {number} was fired" in prompt for number in (17, 23))
-
-
-async def test_without_criteria_what_the_judge_of_coverage_misses_is_searched_for(
-    contest: Contest, vendors: Vendors
-) -> None:
-    write_notes_of_kilns(contest.documents)
-
-    def incomplete(reply: str) -> str:
-        verdicts = json.loads(reply)
-        metrics = [{**each, "fixes": [OF_KILN] if each["metric"] == "coverage" else []} for each in verdicts["metrics"]]
-        return json.dumps({**verdicts, "metrics": metrics})
-
-    vendors.fail(prompt="evaluator/criteria", status=401)
-    vendors.malform(incomplete, prompt="evaluator/verdicts")
-
-    await contest.run(THEME, teams=["alpha"], min_rounds=2, max_rounds=2, max_iterations=1, learn=False)
-
-    assert searched_in_round_2(contest) == [OF_KILN["what"]]
-
-
-async def test_a_team_that_was_offered_all_documents_revises_in_round_2_without_plan_or_search(
+async def test_a_team_that_has_read_all_documents_revises_in_round_2_without_a_step(
     contest: Contest, vendors: Vendors
 ) -> None:
     await contest.run(THEME, teams=["alpha"], min_rounds=2, max_rounds=2, max_iterations=1, learn=False)
 
     own = [call.prompt for call in vendors.calls if call.model == "alpha"]
-    assert own.count("research/plan") == own.count("research/write") == 1
+    assert (own.count("researcher/step"), own.count("research/write")) == (0, 1)
     assert "research/revise" in own

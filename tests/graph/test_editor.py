@@ -14,7 +14,8 @@ from contend.models.evaluation import Submission
 from contend.models.events import ReportMerged
 from contend.models.research import CitedSentence, Draft, Paragraph, Passage, Section
 from contend.services import Services
-from fakes.contests import LARGE_CONTEXT, Contest, Finished, finished_contest, write_workspace
+from fakes.chat_replies import report_reply
+from fakes.contests import Contest, Finished, finished_contest, write_workspace
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
@@ -22,7 +23,7 @@ THEME = "How does resume work after a crash, and what is a team?"
 
 @pytest.fixture
 def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
-    write_workspace(workspace, reads=LARGE_CONTEXT)
+    write_workspace(workspace)
     return Contest(workspace, documents, vendors.base_url, defaults={"learn": False})
 
 
@@ -43,12 +44,9 @@ TITLE: dict[str, Any] = {"title": "Merged: after a crash"}
 
 
 def merging(vendors: Vendors, text: str = TEXT, title: dict[str, Any] = TITLE) -> None:
-    sentence = {"text": text, "sources": [1], "kind": "stated", "basis": ""}
-    section = {"heading": "Merged", "blocks": [{"type": "paragraph", "sentences": [sentence] * 2}]}
     taken = [{"report": "A", "what": "the checkpoints"}, {"report": "B", "what": "the teams"}]
-    parts = {"summary": [sentence], "findings": [sentence], "sections": [section], "limits": []}
-    reply = {**title, **parts, "lessons": [], "taken": taken}
-    vendors.reply(json.dumps(reply), prompt="research/merge")
+    report = json.loads(report_reply([{"text": text, "sources": [1]}], taken=taken, **title))
+    vendors.reply(json.dumps({"actions": [], "report": report}), prompt="research/merge")
 
 
 async def test_a_merged_report_that_judges_prefer_is_published_says_what_it_took_and_leaves_a_near_tie_of_teams(
@@ -113,24 +111,6 @@ def all_are_near(contest: Contest) -> None:
     (contest.workspace / "config" / "evaluator.toml").write_text("[evaluator]\nnear_tie = 1.0\n", "utf-8")
 
 
-async def test_a_merged_report_whose_reply_is_from_before_it_had_a_title_has_that_of_the_best(
-    contest: Contest, vendors: Vendors
-) -> None:
-    vendors.malform(
-        lambda reply: json.dumps(json.loads(reply) | {"title": "Best: after a crash"}), prompt="research/plan"
-    )
-    alone = await ran(contest, synthesis=False)
-    merging(vendors, title={})
-    preferring(vendors, merged=True)
-
-    outcome = await ran(contest)
-
-    assert outcome.report is not None
-    assert alone.report is not None
-    assert outcome.report.executive_summary.startswith(TEXT[:-1])
-    assert outcome.report.theme == alone.report.theme == "Best: after a crash"
-
-
 @pytest.mark.parametrize(("verdict", "marked"), [("stated", False), ("contradicted", True)])
 async def test_the_judges_word_on_its_citations_decides_what_a_merged_report_marks(
     contest: Contest, vendors: Vendors, verdict: str, *, marked: bool
@@ -187,7 +167,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -
     """A run with a merged report, for the tests that read its prompts."""
 
     def prepare(workspace: Path, vendors: Vendors) -> Contest:
-        write_workspace(workspace, reads=LARGE_CONTEXT)
+        write_workspace(workspace)
         return Contest(workspace, shared_documents, vendors.base_url)
 
     options = {"max_rounds": 1, "max_iterations": 1, "learn": False}
@@ -296,8 +276,8 @@ async def test_of_reports_that_do_not_fit_a_models_context_together_the_best_are
         "A run keeps a checkpoint after every step, and a team loses no more than the call that was in flight then. "
     )
     item = {"text": words * 3, "sources": [1], "kind": "stated", "basis": ""}
-    section = {"heading": "Runs", "blocks": [{"type": "paragraph", "sentences": [item] * 10}] * 2}
-    vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"section": section}), prompt="research/section")
+    section = {"heading": "Runs", "blocks": [{"type": "paragraph", "sentences": [item] * 10}] * 3}
+    vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"sections": [section]}), prompt="research/write")
     vendors.context = 20_000
 
     await ran(Contest(workspace, documents, vendors.base_url, defaults={"learn": False}))

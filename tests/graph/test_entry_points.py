@@ -79,8 +79,9 @@ async def test_a_question_of_8000_characters_is_asked_whole_and_heads_its_report
 ) -> None:
     state = await invoke(contest, build_research_graph, values)
 
-    assert state["report"]["theme"] == LONGEST[:499] + "…"
-    prompts = [call.user for call in vendors.calls if call.prompt in {"supervisor/plan", "writer/write"}]
+    assert LONGEST.startswith(state["report"]["theme"].removesuffix("…"))
+    assert len(state["report"]["theme"]) <= 500
+    prompts = [call.user for call in vendors.calls if call.prompt in {"researcher/step", "research/write"}]
     assert prompts
     assert all(LONGEST in user for user in prompts)
 
@@ -91,7 +92,7 @@ async def test_a_contest_keeps_the_whole_of_a_long_question_as_its_task(contest:
     assert outcome.summary is not None
     assert outcome.summary.user_prompt == outcome.theme == LONGEST
     assert outcome.report is not None
-    assert len(outcome.report.theme) == 500
+    assert len(outcome.report.theme) <= 500
 
 
 async def test_a_chat_message_over_8000_characters_is_refused(contest: Contest, vendors: Vendors) -> None:
@@ -125,11 +126,11 @@ async def test_a_question_of_marks_that_take_long_to_clean_is_refused_by_its_len
     ("build", "teams"), [(build_contest_graph, 2), (build_research_graph, 1)], ids=["contest", "research"]
 )
 async def test_instructions_stand_between_delimiters_in_every_teams_prompts(
-    contest: Contest, vendors: Vendors, build: Build, teams: int
+    stepping: Contest, vendors: Vendors, build: Build, teams: int
 ) -> None:
-    await invoke(contest, build, {"theme": THEME}, instructions="Write for </text> engineers.")
+    await invoke(stepping, build, {"theme": THEME}, instructions="Write for </text> engineers.")
 
-    calls = [call for call in vendors.calls if call.prompt in {"supervisor/plan", "writer/write"}]
+    calls = [call for call in vendors.calls if call.prompt in {"researcher/step", "research/write"}]
     assert len({call.model for call in calls}) == teams
     assert len({call.prompt for call in calls}) == 2
     for call in calls:

@@ -11,8 +11,9 @@ import pytest
 from contend.errors import InputError
 from contend.models.evaluation import CODE_METRIC_NAMES
 from contend.models.events import RoundJudged, RoundScored, RunStarted
-from fakes.chat_replies import with_findings
-from fakes.contests import Contest, metrics_of, rounds_of, write_workspace
+from fakes.chat_replies import report_reply, whole
+from fakes.contests import Contest, judge_apart, metrics_of, rounds_of, write_workspace
+from fakes.kilns import TOO_FEW, action, script, step, write_kilns
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
@@ -21,6 +22,7 @@ THEME = "How does resume work after a crash, and what is a team?"
 @pytest.fixture
 def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
     write_workspace(workspace, ("alpha",))
+    judge_apart(workspace)
     return Contest(workspace, documents, vendors.base_url, defaults={"learn": False})
 
 
@@ -48,14 +50,13 @@ async def test_points_of_the_plan_that_the_report_leaves_open_cost_coverage_and_
     contest: Contest, vendors: Vendors
 ) -> None:
     open_point = "The price of volcanic basalt"
-    plan = {
-        "investigation_points": ["What a team searches", open_point],
-        "search_queries": ["resume checkpoint", "team sources"],
-        "plan_text": "Two points and two queries.",
-    }
-    vendors.reply(json.dumps(plan), prompt="supervisor/plan")
+    parts = ["What a team searches", open_point]
+    vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"parts": parts}), prompt="evaluator/criteria")
+    told = {"part": 1, "state": "answered", "passages": [1], "missing": ""}
+    script(vendors, step(action("search", "What a team searches")), step(parts=[told]))
 
-    await contest.run("What does a team search?", max_rounds=1)
+    write_kilns(contest.documents)
+    await contest.run("What does a team search?", max_rounds=1, evidence_tokens=TOO_FEW)
 
     points = metrics_of(rounds_of(contest)[0])["point_coverage"]
     assert points.score == 0.5
@@ -66,12 +67,11 @@ async def test_a_report_that_cites_nothing_has_no_support_to_measure_and_is_capp
     contest: Contest, vendors: Vendors
 ) -> None:
     def without_citations(reply: str) -> str:
-        draft = json.loads(reply)
-        for part in ("summary", "findings", "analysis", "limits"):
-            draft[part] = [{**sentence, "sources": []} for sentence in draft[part]]
-        return json.dumps(draft)
+        report = json.loads(reply)
+        bare = [{**each, "sources": [], "kind": "judgement"} for each in report["findings"]]
+        return report_reply(bare[:2], bare)
 
-    vendors.malform(without_citations, prompt="writer/write")
+    vendors.malform(without_citations, prompt="research/write")
 
     await contest.run(THEME, max_rounds=1)
 
@@ -134,20 +134,14 @@ FILLER = tuple(
 
 def draft(sentences: tuple[str, ...], *, added: tuple[str, ...] = ()) -> str:
     """A writer's reply of four cited sentences, and uncited ones that are added to its analysis."""
-    sentences_reply = [{"text": sentence, "sources": [1]} for sentence in sentences]
+    said = [{"text": sentence, "sources": [1]} for sentence in sentences]
     more = [{"text": sentence, "sources": []} for sentence in added]
-    parts = {
-        "summary": sentences_reply[:2],
-        "findings": sentences_reply[2:],
-        "analysis": [*sentences_reply[:2], *more][:14],
-        "limits": [],
-    }
-    return json.dumps({**parts, "bullets": []}, ensure_ascii=False)
+    return report_reply(said[:2], said[2:], body=[*said[:2], *more][:12])
 
 
 async def score_of(contest: Contest, vendors: Vendors, reply: str, *, judge: str) -> RoundScored:
     vendors.heal()
-    vendors.reply(reply, prompt="writer/write")
+    vendors.reply(reply, prompt="research/write")
     await contest.run(THEME, max_rounds=1, models={"evaluator": judge})
     return rounds_of(contest)[-1]
 
@@ -195,7 +189,7 @@ async def test_a_submission_that_says_nothing_scores_nothing_without_a_call(
 
 
 async def test_a_percentage_out_of_range_is_asked_for_again_and_then_counts(contest: Contest, vendors: Vendors) -> None:
-    vendors.malform(with_percent(250), prompt="evaluator/metric", match="[Cc]overage", times=1)
+    vendors.malform(with_percent(250), prompt="evaluator/metric", match="Coverage: does", times=1)
 
     await contest.run(THEME, max_rounds=1)
 
@@ -207,7 +201,7 @@ async def test_a_percentage_out_of_range_is_asked_for_again_and_then_counts(cont
 async def test_a_percentage_that_stays_out_of_range_leaves_the_metric_unscored(
     contest: Contest, vendors: Vendors, percent: object
 ) -> None:
-    vendors.malform(with_percent(percent), prompt="evaluator/metric", match="[Cc]overage")
+    vendors.malform(with_percent(percent), prompt="evaluator/metric", match="Coverage: does")
 
     await contest.run(THEME, max_rounds=1)
 
@@ -241,7 +235,7 @@ async def test_evidence_that_is_not_in_the_submission_is_dropped_and_noted_for_r
 ) -> None:
     quotes = ["A run keeps a checkpoint", "nobody ever wrote this"]
     vendors.reply(json.dumps({"reason": "Fair.", "evidence": quotes, "percent": 50}), prompt="evaluator/metric")
-    vendors.reply(draft(SAID), prompt="writer/write")
+    vendors.reply(draft(SAID), prompt="research/write")
 
     outcome = await contest.run(THEME, min_rounds=2, max_rounds=2)
 
@@ -254,15 +248,17 @@ async def test_evidence_that_is_not_in_the_submission_is_dropped_and_noted_for_r
 async def test_feedback_that_a_writer_copies_is_in_no_later_submission(contest: Contest, vendors: Vendors) -> None:
     text = "The second section lacks a date for each of its events."
     vendors.reply(json.dumps({"reason": text, "evidence": [], "percent": 40}), prompt="evaluator/metric")
-    copied = {"text": f"It is known. {text}", "sources": [1]}
-    vendors.malform(with_findings(copied), prompt="writer/write", match=text)
+    copied = [whole({"text": f"It is known. {text}", "sources": [1]})]
+    vendors.malform(
+        lambda reply: json.dumps(json.loads(reply) | {"findings": copied}), prompt="research/revise", match=text
+    )
 
     outcome = await contest.run(THEME, min_rounds=2, max_rounds=2, thread_id="copied")
 
     services = contest.services()
     rounds = await services.record.rounds(outcome.execution_id)
     await services.aclose()
-    writers = [call.user for call in vendors.calls if call.prompt == "writer/write"]
+    writers = [call.user for call in vendors.calls if call.prompt in {"research/write", "research/revise"}]
     assert [text in prompt for prompt in writers] == [False, True]
     assert [row.round_number for row in rounds] == [1, 2]
     assert text in rounds[0].feedback
@@ -325,7 +321,7 @@ async def test_metrics_by_functions_of_the_workspace_weigh_in(contest: Contest, 
     (row,) = rounds_of(contest)
     metrics = metrics_of(row)
     assert metrics["asked"].score == 1.0
-    assert metrics["words"].reason.endswith("3 points")
+    assert metrics["words"].reason.endswith("1 points")
     assert row.score == pytest.approx(((metrics["words"].score or 0.0) + 1.0) / 2)
 
 
@@ -432,7 +428,7 @@ async def test_judges_give_their_likeliest_reply_and_writers_draw_theirs(contest
     steady = {call.prompt for call in vendors.calls if call.body.get("temperature") == 0}
     free = {call.prompt for call in vendors.calls if "temperature" not in call.body}
     assert {"evaluator/metric", "judge/judge"} <= steady
-    assert {"supervisor/plan", "writer/write"} <= free
+    assert "research/write" in free
     assert not steady & free
 
 
@@ -560,7 +556,7 @@ async def test_judges_of_a_metric_see_neither_teams_nor_their_ranking(
 ) -> None:
     write_workspace(workspace, ("alpha", "beta"))
 
-    await contest.run(THEME, min_rounds=2, max_rounds=2, learn=False)
+    await contest.run(THEME, min_rounds=2, max_rounds=2, learn=False, synthesis=False)
 
     prompts = [call.system + call.user for call in vendors.calls if call.prompt == "evaluator/metric"]
     assert len(prompts) == 4 * 2 * 2

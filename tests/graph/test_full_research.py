@@ -1,4 +1,4 @@
-"""Research by models that read whole passages: structured drafts, fixes, choices, evidence that only grows."""
+"""Drafts, fixes and revisions, and documents that are read whole."""
 
 import json
 import re
@@ -11,11 +11,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from contend.models.events import StepDone
 from contend.models.options import TeamConfig
 from contend.models.research import Draft
-from contend.research.evidence import pool_of
 from contend.research.graph import build_research_graph
 from contend.services import Services
 from contend.text import estimate_tokens
-from fakes.contests import LARGE_CONTEXT, Contest, write_workspace
+from fakes.chat_replies import report_reply
+from fakes.contests import Contest, write_workspace
+from fakes.kilns import TOO_FEW, fixes, prompts_of, write_kilns
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
@@ -24,7 +25,7 @@ CONFIG: Any = {"configurable": {"thread_id": "t-1"}}
 
 @pytest.fixture
 def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
-    write_workspace(workspace, reads=LARGE_CONTEXT)
+    write_workspace(workspace)
     return Contest(workspace, documents, vendors.base_url, defaults={"learn": False, "teams": ["alpha"]})
 
 
@@ -33,16 +34,6 @@ async def research(services: Services, contest: Contest, **options: object) -> d
     await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options(**options))
     values: dict[str, Any] = (await graph.aget_state(CONFIG)).values
     return values
-
-
-def fixes(*texts: str, gaps: tuple[str, ...] = (), accept: bool = False) -> str:
-    return json.dumps(
-        {"fixes": [{"where": "summary 1", "what": each} for each in texts], "gaps": list(gaps), "accept": accept}
-    )
-
-
-def prompts_of(vendors: Vendors, name: str) -> list[str]:
-    return [call.user for call in vendors.calls if call.prompt == name]
 
 
 async def test_a_report_has_sections_lists_and_tables_and_every_mark_is_a_source(
@@ -57,38 +48,19 @@ async def test_a_report_has_sections_lists_and_tables_and_every_mark_is_a_source
     assert len(state["report"]["sources"]) >= 2
 
 
-async def test_the_planner_sees_the_catalogue_of_the_own_documents(
+async def test_the_researcher_sees_the_catalogue_of_the_own_documents(
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:
-    await research(services, contest, max_iterations=1)
+    write_kilns(contest.documents)
 
-    (prompt,) = prompts_of(vendors, "research/plan")
-    assert "# Your own documents" in prompt
+    await research(services, contest, max_iterations=1, evidence_tokens=TOO_FEW)
+
+    prompt, _ = prompts_of(vendors, "researcher/step")
+    assert prompt.startswith("# Documents\n")
     assert all(title in prompt for title in ("How resume works", "What a team is", "How scores are made"))
-
-
-async def test_a_plan_for_documents_that_are_read_whole_guesses_nothing_from_their_headings(
-    contest: Contest, services: Services, vendors: Vendors
-) -> None:
-    (contest.documents / "kilns.md").write_text("# Kilns\n\nHot.\n\n## The price of glaze\n\nIt is 12.\n", "utf-8")
-
-    await research(services, contest, max_iterations=1)
-
-    (prompt,) = prompts_of(vendors, "research/plan")
-    assert "- Kilns (kilns.md, " in prompt
-    assert "glaze" not in prompt
-
-
-async def test_the_points_of_a_plan_are_the_first_drafts_and_no_revision_is_held_to_them(
-    contest: Contest, services: Services, vendors: Vendors
-) -> None:
-    vendors.reply(fixes("Add rain."), prompt="research/review", times=1)
-
-    await research(services, contest, max_iterations=2)
-
-    (write_prompt,), (revised,) = prompts_of(vendors, "research/write"), prompts_of(vendors, "research/revise")
-    assert "# Points of the plan" in write_prompt
-    assert "# Points of the plan" not in revised
+    number = re.search(r"^(\d+)\. Kiln 03 \(372 tokens\)$", prompt, re.MULTILINE)
+    assert number, prompt[:1500]
+    assert f"\n{number[1]}.2 Heat\n{number[1]}.3 Guard\n" in prompt
 
 
 def test_a_stance_speaks_only_of_sources_that_are_on(services: Services) -> None:
@@ -115,17 +87,18 @@ async def test_a_revision_sees_the_type_of_each_block_and_both_lengths(
     )
 
 
-async def test_planner_and_writer_see_the_file_and_the_day_of_each_of_the_own_documents(
+async def test_researcher_and_writer_see_the_file_and_the_day_of_each_of_the_own_documents(
     contest: Contest, services: Services, vendors: Vendors, documents: Path
 ) -> None:
     (documents / "teams-v2.md").write_text("# What a team is now\n\nOffice, 12 May 2026\n\nA team resumes.\n", "utf-8")
+    write_kilns(contest.documents)
 
-    await research(services, contest, max_iterations=1)
+    await research(services, contest, max_iterations=1, evidence_tokens=TOO_FEW)
 
-    (planned,), (write_prompt,) = prompts_of(vendors, "research/plan"), prompts_of(vendors, "research/write")
-    assert "- What a team is now (teams-v2.md, 2026-05-12, " in planned
+    (planned, _), (write_prompt,) = prompts_of(vendors, "researcher/step"), prompts_of(vendors, "research/write")
+    assert re.search(r"^\d+\. What a team is now \(teams-v2.md, 2026-05-12, ", planned, re.MULTILINE)
     assert re.search(
-        r"^<passages-\w+>\nWhat a team is now \(teams-v2.md, 2026-05-12\)\n\n<P\d-", write_prompt, re.MULTILINE
+        r"^<passages-\w+>\nWhat a team is now \(teams-v2.md, 2026-05-12\)\n\n<P\d+-", write_prompt, re.MULTILINE
     )
 
 
@@ -179,28 +152,25 @@ async def test_a_revision_sends_of_a_section_only_what_changes(
     assert second["sections"][1:] == first["sections"][1:]
 
 
-async def test_after_a_search_for_gaps_the_writer_has_the_draft_and_every_passage_it_cites(
+async def test_a_revision_has_the_draft_and_every_passage_it_was_written_from(
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:
-    vendors.reply(fixes("Say how scores are made.", gaps=("judges score",)), prompt="research/review", times=1)
+    vendors.reply(fixes("Say how scores are made."), prompt="research/review", times=1)
 
-    state = await research(services, contest, max_iterations=2)
+    await research(services, contest, max_iterations=2)
 
     (first,), (second,) = prompts_of(vendors, "research/write"), prompts_of(vendors, "research/revise")
     passages_text = first.split("# Passages")[1].split("# Question")[0].strip()
-    assert passages_text in second
-    assert "judges score" in (await pool_of(services, state))["searches"]
+    assert re.sub(r"-\w{8}>", ">", passages_text) in re.sub(r"-\w{8}>", ">", second)
 
 
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
         (fixes("Add rain."), "- summary 1: Add rain."),
-        (fixes(gaps=("judges score",)), "search for judges score"),
-        (fixes(), "write again"),
         (fixes(accept=True), ""),
     ],
-    ids=["fixes", "searches", "nothing", "accepted"],
+    ids=["fixes", "accepted"],
 )
 async def test_followers_of_a_run_are_told_what_a_reviewer_wants_and_that_it_accepts_only_where_it_does(
     contest: Contest, vendors: Vendors, reply: str, words: str
@@ -213,40 +183,7 @@ async def test_followers_of_a_run_are_told_what_a_reviewer_wants_and_that_it_acc
     assert (review.detail, review.feedback) == (words or "accepted", words)
 
 
-async def test_nobody_says_that_nothing_is_known_before_a_search_for_exactly_that(
-    contest: Contest, services: Services, vendors: Vendors
-) -> None:
-    open_statement = {"text": "Who judges is open.", "sources": [], "kind": "open", "basis": "judges score submission"}
-    reply = _reply() | {"limits": [open_statement]}
-    vendors.reply(json.dumps(reply), prompt="research/write", times=1)
-
-    state = await research(services, contest, max_iterations=1)
-
-    assert "judges score submission" in (await pool_of(services, state))["searches"]
-    assert vendors.prompts()[:2] == ["research/plan", "research/write"]
-
-
-async def test_more_than_later_calls_can_hold_is_chosen_from_once(
-    contest: Contest, services: Services, vendors: Vendors
-) -> None:
-    queries = []
-    for number in range(60):
-        text = f"# Note {number}\n\n" + f"Resume after a crash reads checkpoint{number} of the team's threads. " * 120
-        (contest.documents / f"note-{number}.md").write_text(text, "utf-8")
-        queries.append(f"checkpoint{number}")
-    plan = {"plan_text": "Read all notes.", "title": "Notes", "points": ["What is read"], "outline": ["Notes"]}
-    asked_for = [{"query": " ".join(queries[at : at + 5]), "points": [1]} for at in range(0, 60, 5)]
-    vendors.reply(json.dumps({**plan, "queries": asked_for}), prompt="research/plan")
-
-    state = await research(services, contest, max_iterations=2)
-
-    (prompt,) = prompts_of(vendors, "research/choose")
-    assert prompt.count("\n<P") > len(state["passages"])
-    sizes = {each["id"]: each["tokens"] for each in (await pool_of(services, state))["passages"]}
-    assert sum(sizes[each["id"]] for each in state["passages"]) <= 8_000
-
-
-async def test_documents_that_fit_are_read_whole_and_in_order_without_a_choice(
+async def test_documents_that_fit_are_read_whole_and_in_order_without_a_step(
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:
     for file in contest.documents.iterdir():
@@ -254,67 +191,68 @@ async def test_documents_that_fit_are_read_whole_and_in_order_without_a_choice(
     for name in "abc":
         text = f"# Note {name}\n\nAbout {name}.\n\n## Colour\n\nThe colour of {name} is nowhere else.\n"
         (contest.documents / f"{name}.md").write_text(text, "utf-8")
-    plan = {"plan_text": "Read all notes.", "title": "Notes", "points": ["What is read"], "outline": ["Notes"]}
-    vendors.reply(json.dumps({**plan, "queries": [{"query": "zebra", "points": [1]}]}), prompt="research/plan")
 
-    state = await research(services, contest, max_iterations=1)
+    await research(services, contest, max_iterations=1)
 
     (prompt,) = prompts_of(vendors, "research/write")
     places = [prompt.index(f"The colour of {name} is nowhere else.") for name in "abc"]
     assert places == sorted(places)
-    assert "research/choose" not in vendors.prompts()
-    assert "zebra" in (await pool_of(services, state))["searches"]
+    assert vendors.prompts() == ["evaluator/criteria", "research/write"]
 
 
-@pytest.mark.parametrize(
-    ("length", "writers"), [("standard", ["write"]), ("long", ["section", "section", "summarize"])]
-)
-async def test_documents_that_one_writer_can_read_are_all_offered_in_order_and_what_it_cites_stays(
-    contest: Contest, services: Services, vendors: Vendors, length: str, writers: list[str]
+@pytest.mark.parametrize("length", ["standard", "long"])
+async def test_documents_that_fit_two_fifths_of_a_context_stand_whole_in_order_before_writer_and_reviewer(
+    contest: Contest, services: Services, vendors: Vendors, length: str
 ) -> None:
     for number in range(30):
         sentence = f"Kiln {number:02} was fired at noon and stood open until the evening. "
-        text = f"# Note {number:02}\n\n" + sentence * 110
+        text = f"# Note {number:02}\n\n" + sentence * 90
         (contest.documents / f"note-{number:02}.md").write_text(text, "utf-8")
 
     state = await research(services, contest, max_iterations=2, length=length)
 
-    (reviewed,) = prompts_of(vendors, "research/review")
-    prompts = [text for name in dict.fromkeys(writers) for text in prompts_of(vendors, f"research/{name}")]
-    assert len(prompts) == len(writers)
-    for prompt in prompts:
+    (written,), (reviewed,) = prompts_of(vendors, "research/write"), prompts_of(vendors, "research/review")
+    for prompt in (written, reviewed):
         places = [prompt.index(f"Kiln {number:02}") for number in range(30)]
         assert places == sorted(places)
-    assert "research/choose" not in vendors.prompts()
-    assert reviewed.count("\n<P") < 30
-    later = re.findall(r"^Note (\d\d) \(", reviewed, re.MULTILINE)
-    assert later == sorted(later)
+    assert "researcher/step" not in vendors.prompts()
     cited = {each for sentence in Draft.model_validate(state["draft_report"]).sentences() for each in sentence.passages}
     assert cited
-    assert cited <= {each["id"] for each in state["passages"]}
+    assert cited <= {*state["passages"]}
+
+
+@pytest.fixture
+def reads_less(contest: Contest) -> Contest:
+    """Comes before `services`, which read its settings."""
+    write_workspace(contest.workspace, reads=32_000)
+    return contest
 
 
 async def test_the_catalogue_of_a_large_folder_names_the_documents_nearest_to_the_question(
-    contest: Contest, services: Services, vendors: Vendors
+    reads_less: Contest, services: Services, vendors: Vendors
 ) -> None:
     for number in range(400):
         title = "Ledger of the harbour office, volume" if number else "Checkpoints after a crash, volume"
-        (contest.documents / f"{number:03}.md").write_text(f"# {title} {number}\n\nResume? Sums of {number}.", "utf-8")
+        (reads_less.documents / f"{number:03}.md").write_text(
+            f"# {title} {number}\n\nResume? Sums of {number}.", "utf-8"
+        )
 
-    await research(services, contest, max_iterations=1)
+    await research(services, reads_less, max_iterations=1, evidence_tokens=TOO_FEW)
 
-    (prompt,) = prompts_of(vendors, "research/plan")
-    catalogue = prompt.split("# Your own documents")[1].split("# Your part")[0]
+    prompt = prompts_of(vendors, "researcher/step")[0]
+    catalogue = prompt.split("# Documents")[1].split("# Question")[0]
     assert "Checkpoints after a crash, volume 0" in catalogue
-    assert estimate_tokens(catalogue) < 3_200
+    assert estimate_tokens(catalogue) < 3_400
     assert "more are searched with these" in catalogue
 
 
-def _reply() -> dict[str, Any]:
-    sentence = {"text": "A run keeps a checkpoint after every step.", "sources": [1], "kind": "stated", "basis": ""}
-    section = {"heading": "Overview", "blocks": [{"type": "paragraph", "sentences": [sentence] * 3}]}
-    summary = {**sentence, "text": "A run keeps a checkpoint after every step, and resume reads it."}
-    return {"summary": [summary], "findings": [sentence], "sections": [section], "limits": [], "lessons": []}
+SUMMARY = "A run keeps a checkpoint after every step, and resume reads it."
+
+
+def _reply(**parts: object) -> str:
+    kept = {"text": "A run keeps a checkpoint after every step.", "sources": [1]}
+    reply = json.loads(report_reply([{**kept, "text": SUMMARY}], [kept], body=[kept] * 3))
+    return json.dumps({**reply, **parts})
 
 
 def _statement(text: str, *sources: int, kind: str = "stated", basis: str = "") -> dict[str, Any]:
@@ -325,7 +263,7 @@ async def test_what_the_check_finds_of_a_citation_goes_back_to_the_reviewer_and_
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:
     false = _statement("The moon landing of 1969 was filmed by seven cameras.", 1)
-    vendors.reply(json.dumps(_reply() | {"findings": [false]}), prompt="research/write", times=1)
+    vendors.reply(_reply(findings=[false]), prompt="research/write", times=1)
     vendors.reply(fixes("Mend it."), prompt="research/review", times=1)
 
     await research(services, contest, max_iterations=2)
@@ -356,8 +294,7 @@ async def test_reviewer_and_writer_are_told_how_long_the_draft_is_and_how_long_i
 ) -> None:
     sentence = _statement("Bridges hum in the wind.", 1)
     section = {"heading": "On bridges", "blocks": [{"type": "paragraph", "sentences": [sentence]}]}
-    reply = _reply() | {"summary": [sentence], "findings": [sentence], "sections": [section], "limits": []}
-    vendors.reply(json.dumps(reply), prompt="research/write", times=1)
+    vendors.reply(report_reply([sentence], sections=[section], title=THEME), prompt="research/write", times=1)
     vendors.reply(fixes("Add rain."), prompt="research/review", times=1)
 
     await research(services, contest, max_iterations=2, length="brief")
@@ -365,33 +302,6 @@ async def test_reviewer_and_writer_are_told_how_long_the_draft_is_and_how_long_i
     for prompt in ("research/review", "research/revise"):
         (asked,) = prompts_of(vendors, prompt)
         assert "The draft has 41 words (title: 16; summary: 8; findings: 9; section 1: 8); about 500" in asked
-
-
-async def test_a_long_report_is_written_section_by_section_and_summarized_by_who_has_read_them(
-    contest: Contest, services: Services, vendors: Vendors
-) -> None:
-    state = await research(services, contest, max_iterations=1, length="long")
-
-    assert vendors.prompts().count("research/section") == 2
-    assert "research/write" not in vendors.prompts()
-    (prompt,) = prompts_of(vendors, "research/summarize")
-    assert "## Section 1: Part 1" in prompt
-    assert "## Section 2: Part 2" in prompt
-    body = state["report"]["detailed_analysis"]
-    assert body.index("### Part 1") < body.index("### Part 2")
-    assert len(state["calls"]) == len(vendors.calls)
-
-
-async def test_a_section_that_cannot_be_written_is_named_to_the_reviewer_and_the_others_stay(
-    contest: Contest, services: Services, vendors: Vendors
-) -> None:
-    vendors.reply("no JSON at all", prompt="research/section", match="Write section 2 alone")
-
-    state = await research(services, contest, max_iterations=2, length="long")
-
-    (prompt,) = prompts_of(vendors, "research/review")
-    assert "- section 2: " in prompt
-    assert "### Part 1" in state["report"]["detailed_analysis"]
 
 
 async def test_a_statement_on_a_section_that_two_documents_share_names_the_one_it_cites(
@@ -402,9 +312,7 @@ async def test_a_statement_on_a_section_that_two_documents_share_names_the_one_i
         text = f"# Contract of {year}\n\nSigned in {year}.\n\n## Fees\n\n{shared}\n"
         (contest.documents / f"0-contract-{year}.md").write_text(text, "utf-8")
     one = {"text": shared, "sources": [4], "kind": "stated", "basis": ""}
-    body = [{"heading": "Fees", "blocks": [{"type": "paragraph", "sentences": [one]}]}]
-    reply = {"summary": [one], "findings": [one], "sections": body, "limits": [], "lessons": []}
-    vendors.reply(json.dumps(reply), prompt="research/write")
+    vendors.reply(report_reply([one]), prompt="research/write")
 
     state = await research(services, contest, max_iterations=1)
 

@@ -166,7 +166,7 @@ async def test_a_plain_react_agent_searches_the_runs_documents_and_is_counted(
     assert [step.partition("(")[0] for step in steps] == ["model: search", "tools", "model"]
     assert [event.query for event in contest.events if isinstance(event, SearchDone)] == [QUESTION]
     (row,) = rounds_of(contest)
-    assert row.usage.requests == len(vendors.calls)
+    assert row.usage.requests == len(vendors.calls) - vendors.prompts().count("evaluator/criteria")
     assert len([call for call in vendors.calls if call.model == "small"]) == 2
 
 

@@ -120,7 +120,7 @@ async def test_contests_on_one_question_retire_a_planted_harmful_lesson_and_neve
         outcome = await contest.run("How does resume work after a crash?", dataset="bridges", max_rounds=1)
         assert outcome.summary is not None
         scores.append(outcome.summary.best_score or 0.0)
-        writers = [call for call in vendors.calls[before:] if call.prompt == "writer/write"]
+        writers = [call for call in vendors.calls[before:] if call.prompt == "research/write"]
         had.append(sum(_FROM_MEMORY in call.user for call in writers))
 
     bullet = (await services.playbooks.retired_bullets("bridges"))["harmful"]

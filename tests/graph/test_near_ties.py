@@ -22,7 +22,8 @@ from contend.report import build_report
 from contend.services import Services
 from contend.team.judge_view import report_view
 from contend.text import estimate_tokens
-from fakes.contests import LARGE_CONTEXT, Contest, Finished, finished_contest, write_workspace
+from fakes.chat_replies import whole
+from fakes.contests import Contest, Finished, finished_contest, judge_apart, write_workspace
 from fakes.terminal import Terminal
 from fakes.vendors import Vendors
 
@@ -44,19 +45,20 @@ def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
 def contest_of(workspace: Path, documents: Path, vendors: Vendors, percents: dict[str, int]) -> Contest:
     """Teams with a sentence of their own in each report, scored by it."""
     write_workspace(workspace, tuple(percents))
+    judge_apart(workspace)
     text = '[[evaluator.metrics]]\nname = "coverage"\n'
     (workspace / "config" / "evaluator.toml").write_text(text, "utf-8")
     for team, percent in percents.items():
-        vendors.malform(with_sign(SIGNS[team]), model=team, prompt="writer/write")
+        vendors.malform(with_sign(SIGNS[team]), model=team, prompt="research/write")
         verdict = json.dumps({"reason": "Fair.", "evidence": [], "percent": percent})
         vendors.reply(verdict, prompt="evaluator/metric", match=re.escape(SIGNS[team]))
-    return Contest(workspace, documents, vendors.base_url, defaults={"learn": False})
+    return Contest(workspace, documents, vendors.base_url, defaults={"learn": False, "synthesis": False})
 
 
 def with_sign(*signs: str) -> Callable[[str], str]:
     def add(reply: str) -> str:
         draft = json.loads(reply)
-        sentences = [{"text": sign, "sources": []} for sign in signs]
+        sentences = [whole({"text": sign, "sources": []}) for sign in signs]
         return json.dumps(draft | {"findings": [*sentences, *draft["findings"]][:8]})
 
     return add
@@ -155,9 +157,9 @@ async def test_a_budget_that_ends_between_comparisons_is_named_and_nothing_is_le
 ) -> None:
     prefer(vendors, "beta")
 
-    outcome = await contest.run(THEME, learn=True, max_rounds=1, max_calls=9)
+    outcome = await contest.run(THEME, learn=True, max_rounds=1, max_calls=8)
 
-    assert outcome.usage.requests == 9
+    assert outcome.usage.requests == 8
     assert outcome.status == "partial"
     assert "max_calls was reached" in outcome.message
     assert order_of(contest) == ["alpha", "beta"]
@@ -165,7 +167,7 @@ async def test_a_budget_that_ends_between_comparisons_is_named_and_nothing_is_le
 
 
 async def test_after_a_budget_has_ended_nobody_is_compared(contest: Contest, vendors: Vendors) -> None:
-    await play(contest, max_calls=8)
+    await play(contest, max_calls=7)
 
     assert "pairwise/compare" not in vendors.prompts()
 
@@ -200,7 +202,18 @@ def test_the_commands_that_show_a_ranking_follow(
     prefer(vendors, "beta")
     monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
     terminal = Terminal(contest.workspace, capsys.readouterr)
-    options = ("--docs", contest.documents, "--source", "local", "--rounds", "1", "--no-learn", "--thread", "tie")
+    options = (
+        "--docs",
+        contest.documents,
+        "--source",
+        "local",
+        "--rounds",
+        "1",
+        "--no-learn",
+        "--no-synthesis",
+        "--thread",
+        "tie",
+    )
 
     outputs = [
         terminal(*command).out for command in (("run", THEME, *options), ("leaderboard", "tie"), ("status", "tie"))
@@ -233,7 +246,7 @@ def test_judges_of_a_pair_see_neither_names_nor_scores(won_by_beta: Finished) ->
 async def test_judges_of_a_pair_see_the_passages_behind_what_only_one_report(
     words: str, workspace: Path, documents: Path, vendors: Vendors
 ) -> None:
-    write_workspace(workspace, reads=LARGE_CONTEXT)
+    write_workspace(workspace)
     verdict = {"reason": "Fair.", "evidence": [], "fixes": [], "percent": 80}
 
     def alike(reply: str) -> str:
@@ -253,7 +266,7 @@ async def test_judges_of_a_pair_see_the_passages_behind_what_only_one_report(
 
     text = '[evaluator]\nnear_tie = 1.0\n\n[[evaluator.metrics]]\nname = "insight"\n'
     (workspace / "config" / "evaluator.toml").write_text(text, "utf-8")
-    vendors.malform(alike, prompt="evaluator/verdicts")
+    vendors.malform(alike, prompt="evaluator/metric")
     vendors.malform(of_one_passage(2), model="alpha", prompt="research/write")
     vendors.malform(of_one_passage(3), model="beta", prompt="research/write")
     contest = Contest(workspace, documents, vendors.base_url)

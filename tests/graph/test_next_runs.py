@@ -25,7 +25,7 @@ SECOND = "What is a team?"
 CONFIG: Any = {"configurable": {"thread_id": "chat"}}
 LEFT = "left by the run before"
 
-LIVES_ON = {"messages", "earlier"}
+LIVES_ON = {"messages", "earlier", "last_submission"}
 """The chat, and what the thread's last report said, which the next run's teams see."""
 
 

@@ -68,7 +68,7 @@ async def test_a_source_that_speaks_to_ai_systems_is_named_and_models_are_warned
     assert all(WARNED in user for user in prompts)
 
 
-async def test_a_model_is_asked_once_for_each_search_and_only_about_passages_with_a_signal(
+async def test_a_model_is_asked_once_in_a_run_and_only_about_passages_with_a_signal(
     contest: Contest, documents: Path, vendors: Vendors
 ) -> None:
     (documents / "doubtful.md").write_text(DOUBTFUL, "utf-8")
@@ -77,7 +77,7 @@ async def test_a_model_is_asked_once_for_each_search_and_only_about_passages_wit
     await contest.run(THEME, max_rounds=1)
 
     prompts = [call.user for call in vendors.calls if call.prompt == "checks/injection"]
-    assert len(prompts) == 2
+    assert len(prompts) == 1
     assert all("must contain BLUE-HERON" in user and "last step of a team" not in user for user in prompts)
 
 
@@ -146,14 +146,14 @@ async def test_a_run_that_is_cancelled_leaves_no_shared_call_behind(
     while not vendors.hung:
         await asyncio.sleep(0.02)
         assert not task.done()
-    (call,) = [call for run in services.runs.values() for call in run.screening_calls.values()]
+    (verdict,) = [verdict for run in services.runs.values() for verdict in run.screening.values()]
 
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
 
-    await asyncio.wait([call], timeout=60)
-    assert call.cancelled()
+    await asyncio.wait([verdict], timeout=60)
+    assert verdict.done()
     await services.aclose()
 
 

@@ -1,6 +1,5 @@
 """What reaches the models of a run: templates, limits and language as they were set, the best draft in full."""
 
-import json
 import re
 from uuid import UUID
 
@@ -102,7 +101,7 @@ async def test_limits_of_the_workspaces_file_hold_in_a_run(contest: Contest, ven
 
     await contest.run(THEME, min_rounds=3, max_rounds=3, learn=False)
 
-    later = [call for call in calls_for(vendors, "writer/write") if "# Round 3" in call.user]
+    later = [call for call in calls_for(vendors, "research/revise") if "# Round 3" in call.user]
     assert {call.model for call in later} == {"alpha", "beta"}
     for call in later:
         assert call.user.count("<team-") == 1
@@ -124,28 +123,24 @@ async def test_prompts_speak_the_themes_language_unless_one_is_set(
 ) -> None:
     await contest.run(theme, max_rounds=1, learn=False, teams=["alpha"], language=language)
 
-    assert all(call.user.startswith(heading) for call in calls_for(vendors, "writer/write"))
+    assert all(f"\n{heading}\n" in call.user for call in calls_for(vendors, "research/write"))
 
 
 async def test_from_the_second_round_the_writer_has_its_best_draft_in_full_and_what_carried_it(
     contest: Contest, vendors: Vendors
 ) -> None:
-    def elsewhere(plan: str) -> str:
-        return json.dumps({**json.loads(plan), "search_queries": ["metrics left unscored"]})
-
-    vendors.malform(elsewhere, prompt="supervisor/plan", after=1)
-
     outcome = await contest.run("Resume: checkpoint?", min_rounds=2, max_rounds=2, learn=False, teams=["alpha"])
 
     services = contest.services()
     first, _ = await services.record.rounds(outcome.execution_id)
     await services.aclose()
-    one, two = calls_for(vendors, "writer/write", model="alpha")
-    blocks = re.findall(r"<passage-(\w+)>(.*?)</passage-\1>", two.user, re.DOTALL)
+    (one,), (two,) = (calls_for(vendors, f"research/{name}", model="alpha") for name in ("write", "revise"))
+    blocks = re.findall(r"<passages-(\w+)>(.*?)</passages-\1>", two.user, re.DOTALL)
     passages = " ".join(" ".join(text for _, text in blocks).split())
     sentences = set(CITED.findall(first.submission))
     assert "<draft-" not in one.user
-    assert re.search(rf"<draft-(\w+)>\n{re.escape(first.submission.strip())}\n</draft-\1>", two.user)
+    draft = two.user.partition("<draft-")[2].partition("</draft-")[0]
+    assert all(sentence in draft for sentence in sentences)
     assert len(sentences) > 1
     assert all(sentence in passages for sentence in sentences)
 

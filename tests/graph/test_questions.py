@@ -12,10 +12,10 @@ from contend.approval import Decision, Question, decision_of
 from contend.errors import InputError, ThreadBusy
 from contend.models.events import RoundScored
 from fakes.contests import Contest, Finished, finished_contest, write_workspace
+from fakes.kilns import THEME, TOO_FEW, WHOLE, action, prompts_of, script, step, write_kilns
 from fakes.vendors import Vendors
 
 REASONED = {"decisions": [{"type": "reject", "message": "Look at the leases."}]}
-THEME = "How does resume work after a crash, and what is a team?"
 
 
 @pytest.fixture
@@ -25,15 +25,16 @@ def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
 
 def _contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
     write_workspace(workspace, ("alpha", "beta", "gamma"))
-    return Contest(workspace, documents, vendors.base_url, defaults={"learn": False})
+    defaults = {"learn": False, "evidence_tokens": TOO_FEW}
+    return Contest(workspace, write_kilns(documents), vendors.base_url, defaults=defaults)
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Iterator[Finished]:
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
     """A run in which the plans of three teams wait for a person."""
 
     def prepare(workspace: Path, vendors: Vendors) -> Contest:
-        return _contest(workspace, shared_documents, vendors)
+        return _contest(workspace, folder / "kilns", vendors)
 
     folder = tmp_path_factory.mktemp("asked")
     with finished_contest(folder, prepare, THEME, thread_id="asked", max_rounds=1, approve=["plan"]) as run:
@@ -59,7 +60,7 @@ async def test_three_teams_ask_at_once_and_are_approved_edited_and_rejected(
     asked: Finished, waiting: RunOutcome, contest: Contest, vendors: Vendors
 ) -> None:
     assert waiting.exit_code == 3
-    assert asked.vendors.prompts() == ["supervisor/plan"] * 3
+    assert asked.vendors.prompts() == ["evaluator/criteria", *["researcher/step"] * 3]
     questions = _by_team(waiting)
     assert set(questions) == {"alpha", "beta", "gamma"}
 
@@ -75,15 +76,15 @@ async def test_three_teams_ask_at_once_and_are_approved_edited_and_rejected(
 
     assert outcome.status == "completed"
     plans = {model: _plans(vendors, model) for model in ("alpha", "beta", "gamma")}
-    assert [len(plans[model]) for model in ("alpha", "beta", "gamma")] == [0, 0, 1]
+    assert [len(plans[model]) for model in ("alpha", "beta", "gamma")] == [1, 1, 2]
     assert "look at the leases instead" in plans["gamma"][0]
-    drafts = [call.user for call in vendors.calls if call.model == "beta" and call.prompt == "writer/write"]
+    drafts = [call.user for call in vendors.calls if call.model == "beta" and call.prompt == "research/write"]
     assert drafts
     assert all(points[0] in draft for draft in drafts)
 
 
 def _plans(vendors: Vendors, model: str) -> list[str]:
-    return [call.user for call in vendors.calls if call.model == model and call.prompt == "supervisor/plan"]
+    return [call.user for call in vendors.calls if call.model == model and call.prompt == "researcher/step"]
 
 
 async def test_questions_may_be_answered_one_by_one(contest: Contest, waiting: RunOutcome) -> None:
@@ -113,7 +114,7 @@ async def test_a_bare_approval_answers_all_open_questions(contest: Contest, vend
     outcome = await contest.resume("asked", "yes")
 
     assert outcome.status == "completed"
-    assert vendors.prompts().count("supervisor/plan") == 0
+    assert not any("step 1 of" in each for each in prompts_of(vendors, "researcher/step"))
 
 
 @pytest.mark.usefixtures("waiting")
@@ -121,7 +122,7 @@ async def test_a_bare_rejection_answers_all_open_questions(contest: Contest, ven
     outcome = await contest.resume("asked", {"approved": False})
 
     assert outcome.status == "completed"
-    assert vendors.prompts().count("supervisor/plan") == 3
+    assert sum("step 1 of" in each for each in prompts_of(vendors, "researcher/step")) == 3
 
 
 async def test_a_list_of_decisions_answers_the_questions_in_turn(
@@ -189,7 +190,7 @@ async def test_of_two_clients_answering_at_once_one_wins_and_the_other_is_told(
     errors = [result for result in results if isinstance(result, ThreadBusy | InputError)]
     assert len(outcomes) == len(errors) == 1
     assert outcomes[0].status == "completed"
-    drafts = [call for call in vendors.calls if call.prompt == "writer/write"]
+    drafts = [call for call in vendors.calls if call.prompt == "research/write"]
     assert len(drafts) == len(questions)
 
 
@@ -226,6 +227,16 @@ async def test_plans_are_asked_for_in_round_one_only(contest: Contest) -> None:
     assert len(waiting.questions) == 1
     assert outcome.status == "completed"
     assert max(event.round_number for event in contest.events if isinstance(event, RoundScored)) == 2
+
+
+async def test_a_rejection_is_heard_by_who_writes_where_all_is_read_whole(contest: Contest, vendors: Vendors) -> None:
+    await contest.run(THEME, thread_id="asked", max_rounds=1, approve=["plan"], teams=["alpha"], evidence_tokens=WHOLE)
+
+    outcome = await contest.resume("asked", {"type": "reject", "reason": "look at the leases instead"})
+
+    assert outcome.status == "completed"
+    (draft,) = prompts_of(vendors, "research/write")
+    assert "look at the leases instead" in draft
 
 
 async def test_an_edited_report_is_published_and_may_not_cite_what_was_not_retrieved(contest: Contest) -> None:
@@ -395,10 +406,15 @@ def test_an_answer_in_no_known_shape_is_met_with_one_that_works() -> None:
     assert '"approve", {"type": "edit", "args": {…}} or {"type": "reject", "reason": "…"}' in str(error.value)
 
 
-async def test_the_payload_serves_both_front_ends(contest: Contest, snapshot: Any) -> None:  # noqa: ANN401 - syrupy's
+async def test_the_payload_serves_both_front_ends(
+    contest: Contest,
+    vendors: Vendors,
+    snapshot: Any,  # noqa: ANN401 - syrupy's
+) -> None:
     from contend.contest.graph import build_contest_graph  # noqa: PLC0415 - slow to import
     from contend.stores.checkpoints import open_checkpointer  # noqa: PLC0415 - the same
 
+    script(vendors, step(action("search", "heat of the kilns"), action("find", "kiln-07"), action("read", "5.2")))
     await _run_one_team_until_question(contest)
     services = contest.services()
     async with open_checkpointer(services.settings) as saver:

@@ -89,12 +89,12 @@ def crowd(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
     write_workspace(workspace, TEAMS)
     for team in TEAMS:
         own = partial(re.sub, '"text": "', f'"text": "{words_of(team)}')
-        vendors.malform(own, model=team, prompt="writer/write")
+        vendors.malform(own, model=team, prompt="research/write")
     return Contest(workspace, documents, vendors.base_url)
 
 
 async def test_every_brief_of_every_round_shows_the_ranking_of_its_moment(crowd: Contest, vendors: Vendors) -> None:
-    vendors.fail(model=TEAMS[4], prompt="writer/write", status=401)
+    vendors.fail(model=TEAMS[4], prompt="research/write", status=401)
 
     await crowd.run(THEME, thread_id="crowd", min_rounds=ROUNDS, max_rounds=ROUNDS, learn=False)
 
@@ -118,7 +118,7 @@ async def test_every_brief_of_every_round_shows_the_ranking_of_its_moment(crowd:
 async def test_no_prompt_of_a_team_or_its_judges_holds_a_rivals_words(crowd: Contest, vendors: Vendors) -> None:
     teams = TEAMS[:3]
 
-    await crowd.run(THEME, teams=list(teams), max_rounds=3, learn=False)
+    await crowd.run(THEME, teams=list(teams), max_rounds=3, learn=False, synthesis=False)
 
     for call in vendors.calls:
         whose = {team for team in teams if words_of(team) in call.system + call.user}
@@ -127,5 +127,5 @@ async def test_no_prompt_of_a_team_or_its_judges_holds_a_rivals_words(crowd: Con
         elif call.prompt != "pairwise/compare":
             assert len(whose) <= 1
     calls = [call for call in vendors.calls if any(words_of(team) in call.user for team in teams)]
-    assert {call.model for call in calls if call.prompt == "writer/write"} == set(teams)
-    assert {call.prompt for call in calls} >= {"evaluator/metric", "judge/judge"}
+    assert {call.model for call in calls if call.prompt == "research/revise"} == set(teams)
+    assert {call.prompt for call in calls} >= {"evaluator/verdicts", "judge/judge"}

@@ -28,7 +28,7 @@ STAY = '{"should_continue": true, "reasoning": "There is more to say.", "confide
 async def test_a_team_at_work_is_on_record_with_its_round(
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:
-    vendors.hang(prompt="writer/write", after=1)
+    vendors.hang(prompt="research/revise")
     options = contest.options(teams=["alpha"], min_rounds=2, max_rounds=2)
     run = asyncio.create_task(contend.run(THEME, thread_id="t", options=options, services=services))
     while not vendors.hung:
@@ -48,7 +48,7 @@ async def test_a_forfeit_leaves_the_judges_word_on_the_round_before(
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:
     vendors.reply(STAY, prompt="judge/judge")
-    vendors.fail(prompt="supervisor/plan", after=1, status=401)
+    vendors.fail(prompt="research/revise", status=401)
 
     outcome = await contend.run(THEME, options=contest.options(teams=["alpha"], max_rounds=3), services=services)
 
@@ -65,7 +65,7 @@ async def test_a_team_over_its_time_ends_by_its_deadline(
 ) -> None:
     now = Now(takes=1000)
     services.now = now
-    vendors.malform(now.slow, prompt="supervisor/plan", model="beta")
+    vendors.malform(now.slow, prompt="research/write", model="beta")
 
     outcome = await contend.run(THEME, options=contest.options(teams=["beta"], learn=False), services=services)
 
@@ -125,7 +125,7 @@ async def test_a_team_on_its_own_is_on_record_while_it_waits_and_at_its_end_and_
 async def test_a_team_on_its_own_that_fails_is_on_record_with_why(
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:
-    vendors.fail(prompt="writer/write", status=401)
+    vendors.fail(prompt="research/write", status=401)
     async with open_checkpointer(services.settings) as saver:
         await (
             build_team_graph(services)

@@ -23,8 +23,11 @@ from contend.stores.leases import is_leased, lease
 from fakes.children import outside
 from fakes.contests import Contest, Finished, finished_contest, write_workspace
 from fakes.fork_server import Process
+from fakes.kilns import TOO_FEW
 from fakes.redis_server import RedisServer
 from fakes.vendors import Vendors
+
+pytestmark = pytest.mark.usefixtures("stepping")
 
 THEME = "How does resume work after a crash, and what is a team?"
 
@@ -35,7 +38,7 @@ sys.path.insert(0, sys.argv[1])
 from fakes.contests import Contest
 
 contest = Contest(Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4], sys.argv[5])
-asyncio.run(contest.run(sys.argv[6], thread_id="killed", min_rounds=2, max_rounds=2))
+asyncio.run(contest.run(sys.argv[6], thread_id="killed", min_rounds=2, max_rounds=2, evidence_tokens=int(sys.argv[7])))
 """
 
 
@@ -90,7 +93,7 @@ async def test_a_contest_on_redis_ends_as_on_sqlite(
     contest: Contest, documents: Path, vendors: Vendors, tmp_path: Path
 ) -> None:
     write_workspace(tmp_path / "other")
-    expected = await Contest(tmp_path / "other", documents, vendors.base_url).run(THEME)
+    expected = await Contest(tmp_path / "other", documents, vendors.base_url, defaults=contest.defaults).run(THEME)
 
     outcome = await contest.run(THEME)
 
@@ -105,12 +108,13 @@ async def test_a_run_killed_on_redis_goes_on_in_another_process_to_the_same_resu
     contest: Contest, vendors: Vendors, documents: Path, tmp_path: Path
 ) -> None:
     write_workspace(tmp_path / "other")
-    whole = await Contest(tmp_path / "other", documents, vendors.base_url).run(THEME, min_rounds=2, max_rounds=2)
+    undisturbed = Contest(tmp_path / "other", documents, vendors.base_url, defaults=contest.defaults)
+    whole = await undisturbed.run(THEME, min_rounds=2, max_rounds=2)
     calls_needed = len(vendors.calls)
     vendors.calls.clear()
-    vendors.hang(prompt="supervisor/plan", after=2)
+    vendors.hang(prompt="researcher/step", match="step 2 of at most 20, in round 2")
     paths = map(str, (Path(__file__).parents[1], contest.workspace, documents))
-    arguments = [*paths, str(contest.base_url), str(contest.redis_url), THEME]
+    arguments = [*paths, str(contest.base_url), str(contest.redis_url), THEME, str(TOO_FEW)]
     with closing(Process("-c", CHILD, *arguments, folder=tmp_path, environment=outside())) as child:
         while len(vendors.hung) < 2:
             assert child.poll() is None
@@ -230,9 +234,9 @@ async def test_a_deleted_thread_leaves_nothing_in_redis_however_long_it_was(
 
 
 async def test_of_two_that_work_on_one_thread_one_wins(contest: Contest, vendors: Vendors) -> None:
-    vendors.hang(prompt="writer/write")
+    vendors.hang(prompt="research/write")
     first = asyncio.create_task(contest.run(THEME, thread_id="shared", max_rounds=1, learn=False))
-    await wait_for_call(vendors, "supervisor/plan", first.done)
+    await wait_for_call(vendors, "researcher/step", first.done)
 
     with pytest.raises(ThreadBusy, match=r"thread shared is being worked on by process \d+ on "):
         await contest.resume("shared")
@@ -248,9 +252,9 @@ async def test_of_two_that_work_on_one_thread_one_wins(contest: Contest, vendors
 async def test_a_run_whose_lease_was_taken_stops_and_says_by_whom(
     contest: Contest, vendors: Vendors, redis: RedisServer
 ) -> None:
-    vendors.hang(prompt="writer/write")
+    vendors.hang(prompt="research/write")
     first = asyncio.create_task(contest.run(THEME, thread_id="taken", max_rounds=1))
-    await wait_for_call(vendors, "supervisor/plan", first.done)
+    await wait_for_call(vendors, "researcher/step", first.done)
 
     redis.say("SET", "contend:lease:taken", "elsewhere/77/x", "PX", "60000")
 
@@ -286,7 +290,7 @@ async def test_questions_wait_in_redis_and_are_answered_by_another_process(conte
     )
 
     assert outcome.status == "completed"
-    plans = [call.user for call in vendors.calls if call.model == "beta" and call.prompt == "supervisor/plan"]
+    plans = [call.user for call in vendors.calls if call.model == "beta" and call.prompt == "researcher/step"]
     assert reason in plans[1]
     with pytest.raises(InputError, match="no question is open"):
         await contest.resume("asked", "approve")

@@ -15,7 +15,8 @@ from contend.errors import InputError
 from contend.services import Services
 from contend.settings import load_settings
 from fakes.children import enter_folder
-from fakes.contests import LARGE_CONTEXT, SMALL_CONTEXT, Contest, write_workspace
+from fakes.contests import Contest, write_workspace
+from fakes.kilns import TOO_FEW, action, script, step, write_kilns
 from fakes.terminal import Terminal
 from fakes.vendors import Vendors
 
@@ -32,7 +33,8 @@ class ReplayedContest(Contest):
     """A contest that records its replies into a file, or plays them from it."""
 
     def __init__(self, contest: Contest, file: Path, *, workspace: Path | None = None) -> None:
-        super().__init__(workspace or contest.workspace, contest.documents, None if workspace else contest.base_url)
+        url = None if workspace else contest.base_url
+        super().__init__(workspace or contest.workspace, contest.documents, url, defaults=contest.defaults)
         self.file = file
 
     def services(self) -> Services:
@@ -42,11 +44,12 @@ class ReplayedContest(Contest):
 
 @pytest.fixture
 def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
-    write_workspace(workspace, reads=LARGE_CONTEXT)
+    write_workspace(workspace)
     return Contest(workspace, documents, vendors.base_url)
 
 
-each_profile = pytest.mark.parametrize("recording", [LARGE_CONTEXT, SMALL_CONTEXT], indirect=True, scope="module")
+READ_WHOLE, IN_STEPS = "read whole", "in steps"
+in_both_ways = pytest.mark.parametrize("recording", [READ_WHOLE, IN_STEPS], indirect=True, scope="module")
 
 
 @pytest.fixture
@@ -74,34 +77,48 @@ class Recording(NamedTuple):
     calls: int
 
 
-@pytest.fixture(scope="module", params=[LARGE_CONTEXT])
+def play_researchers(vendors: Vendors) -> None:
+    """Each team holds in round 2 a passage that the other one found in round 1."""
+    for team, guard in (("alpha", 9), ("beta", 3)):
+        script(vendors, step(action("find", f"kiln-0{guard}")), step(hold=(2, 3)), model=team)
+        script(vendors, step(action("search", "guard"), hold=(4,)), step(hold=(5,)), model=team, round_number=2)
+
+
+@pytest.fixture(scope="module", params=[READ_WHOLE])
 def recording(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, shared_documents: Path
 ) -> Recording:
     folder = tmp_path_factory.mktemp("recording")
-    write_workspace(folder / "workspace", reads=request.param)
+    write_workspace(folder / "workspace")
+    documents = shared_documents
     with pytest.MonkeyPatch.context() as patch, Vendors() as vendors:
         enter_folder(folder, patch)
-        contest = Contest(folder / "workspace", shared_documents, vendors.base_url)
+        if request.param == IN_STEPS:
+            documents = write_kilns(folder / "kilns")
+            play_researchers(vendors)
+        defaults = {"evidence_tokens": TOO_FEW} if request.param == IN_STEPS else {}
+        contest = Contest(folder / "workspace", documents, vendors.base_url, defaults=defaults)
         outcome = asyncio.run(record(contest, folder / "replies.jsonl"))
     return Recording(contest, folder / "replies.jsonl", outcome, len(vendors.calls))
 
 
 @pytest.fixture
-def copy(recording: Recording, documents: Path, file: Path) -> Contest:
+def copy(recording: Recording, tmp_path: Path, file: Path) -> Contest:
     """It, with documents and a recording that a test may change."""
     file.parent.mkdir()
     shutil.copy(recording.file, file)
-    return replace(recording.contest, documents=documents)
+    return replace(recording.contest, documents=shutil.copytree(recording.contest.documents, tmp_path / "papers"))
 
 
 def timeless(outcome: RunOutcome) -> str:
     """The report without what a clock wrote."""
     text = re.sub(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}", "", outcome.markdown or "")
-    return re.sub(r"^- (?:Active time|Usage|Models|Model replies): .*$\n", "", text, flags=re.MULTILINE)
+    return re.sub(
+        r"^- (?:Active time|Usage until publication|Models|Model replies): .*$\n", "", text, flags=re.MULTILINE
+    )
 
 
-@each_profile
+@in_both_ways
 async def test_a_replayed_contest_gives_the_same_report_says_when_and_by_which_model_and_asks_none(
     recording: Recording, elsewhere: Path
 ) -> None:
@@ -150,12 +167,12 @@ async def test_a_replayed_japanese_report_says_so_in_japanese(contest: Contest, 
     assert re.search(words, again.markdown or "")
 
 
-@each_profile
+@in_both_ways
 async def test_passages_in_another_order_keep_their_citations(
     recording: Recording, copy: Contest, elsewhere: Path
 ) -> None:
-    for number, name in enumerate(["teams.md", "scores.html", "resume.md", "saikai.txt"], start=1):
-        (copy.documents / name).rename(copy.documents / f"{number}-{name}")
+    for number, path in enumerate(sorted(copy.documents.iterdir(), reverse=True), start=1):
+        path.rename(copy.documents / f"{number:02}-{path.name}")
 
     again = await ReplayedContest(copy, recording.file, workspace=elsewhere).run(THEME, min_rounds=2)
 
@@ -269,7 +286,7 @@ def write_lines(file: Path, lines: list[dict[str, Any]]) -> None:
 def is_draft(line: dict[str, Any], *, team: str) -> bool:
     """Whether a line holds the team's first draft."""
     place = (line["team"], line["round"], line["step"])
-    return line["prompt"] in {"research/write", "writer/write"} and place == (team, 1, "1")
+    return line["prompt"] == "research/write" and place == (team, 1, "1")
 
 
 async def citations_of(contest: Contest, outcome: RunOutcome) -> list[tuple[str, list[str]]]:

@@ -15,6 +15,7 @@ from contend.settings import load_settings
 from contend.stores.leases import lease
 from fakes.contests import Contest
 from fakes.guide import definitions
+from fakes.kilns import TOO_FEW
 from fakes.servers import Server, changes
 from fakes.vendors import Vendors
 
@@ -130,7 +131,7 @@ def test_a_team_that_fails_is_named_in_the_answer(server: Server, endpoint: Vend
 
 
 def test_a_run_cancelled_midway_goes_on_with_the_options_it_began_with(server: Server, endpoint: Vendors) -> None:
-    endpoint.hang(prompt="writer/write", after=1)
+    endpoint.hang(prompt="research/revise")
     thread = server.thread()
     first_options = {"min_rounds": 2, "max_rounds": 2, "dataset": "kept", "learn": False}
     context = {**first_options, "teams": ["alpha"]}
@@ -151,14 +152,15 @@ def test_a_run_cancelled_midway_goes_on_with_the_options_it_began_with(server: S
     assert not (server.workspace / "playbooks" / "kept.json").exists()
     after = endpoint.calls[len(before) :]
     calls_before, calls_after = (
-        [call.prompt for call in calls if call.prompt != "evaluator/metric"] for calls in (before, after)
+        [call.prompt for call in calls if call.prompt != "evaluator/verdicts"] for calls in (before, after)
     )
-    assert calls_before == ["supervisor/plan", "writer/write", "reviewer/review", "supervisor/plan"]
-    assert calls_after == ["writer/write", "reviewer/review"]
+    steps = ["researcher/step"] * 2
+    assert calls_before == ["evaluator/criteria", *steps, "research/write", "research/review", *steps]
+    assert calls_after == ["research/revise"]
 
 
 def test_runs_of_two_threads_go_at_the_same_time(server: Server, endpoint: Vendors) -> None:
-    endpoint.hang(prompt="supervisor/plan")
+    endpoint.hang(prompt="researcher/step")
     threads = [server.thread(), server.thread()]
     options = {"teams": ["alpha"]}
 
@@ -171,7 +173,7 @@ def test_runs_of_two_threads_go_at_the_same_time(server: Server, endpoint: Vendo
 
 
 def test_of_two_runs_at_once_on_one_thread_the_second_is_refused(server: Server, endpoint: Vendors) -> None:
-    endpoint.hang(prompt="supervisor/plan")
+    endpoint.hang(prompt="researcher/step")
     thread = server.thread()
     first = server.client.runs.create(thread, "contend", input={"theme": THEME}, context={"teams": ["alpha"]})
     while not endpoint.hung:
@@ -227,7 +229,7 @@ def test_after_a_report_a_question_that_fails_is_answered_with_why(
     schema = server.client.assistants.get_schemas(server.assistant(graph))["context_schema"]["properties"]
     thread, options = server.thread(), {name: value for name, value in of_all.items() if name in schema}
     server.run(graph, {"theme": THEME}, thread_id=thread, context=options)
-    endpoint.fail(prompt="writer/write", status=401)
+    endpoint.fail(prompt="research/write", status=401)
 
     state = server.run(graph, {"theme": OTHER}, thread_id=thread, context=options)
 
@@ -273,7 +275,7 @@ def test_plans_of_two_teams_are_approved_and_edited_through_the_sdk(server: Serv
     )
 
     assert state["status"] == "completed"
-    drafts = [call.user for call in endpoint.calls if call.model == "beta" and call.prompt == "writer/write"]
+    drafts = [call.user for call in endpoint.calls if call.model == "beta" and call.prompt == "research/write"]
     assert drafts
     assert all(points[0] in draft for draft in drafts)
 
@@ -316,7 +318,7 @@ def test_plans_that_wait_together_are_asked_as_one_question_and_answered_once_in
     answer = {"decisions": [each[request["team_id"]] for request in requests]}
     resume = {question["id"]: answer} if by_id else answer
     assert server.run("contend", None, thread_id=thread, command={"resume": resume})["status"] == "completed"
-    drafts = [call.user for call in endpoint.calls if call.prompt == "writer/write"]
+    drafts = [call.user for call in endpoint.calls if call.prompt == "research/write"]
     assert len([draft for draft in drafts if "repeated after a kill" in draft]) == len(drafts) // 2 > 0
 
 
@@ -446,7 +448,7 @@ def test_the_record_tells_a_run_that_waits_from_one_that_was_cancelled(server: S
     waits, cancelled = server.thread(), server.thread()
     options = {"teams": ["alpha"], "learn": False, "max_rounds": 1}
     server.run("contend", {"theme": THEME}, thread_id=waits, context={**options, "approve": ["plan"]})
-    endpoint.hang(prompt="writer/write")
+    endpoint.hang(prompt="research/write")
     run = server.client.runs.create(cancelled, "contend", input={"theme": THEME}, context=options)
     while not endpoint.hung:
         time.sleep(0.02)
@@ -478,9 +480,9 @@ async def _on_record(server: Server, thread: str) -> tuple[str, str]:
 
 
 async def test_a_run_that_began_with_another_config_is_refused_with_the_difference_and_goes_on_by_force(
-    server: Server, endpoint: Vendors, shared_documents: Path
+    server: Server, endpoint: Vendors, many_documents: Path
 ) -> None:
-    contest = Contest(server.workspace, shared_documents, endpoint.base_url)
+    contest = Contest(server.workspace, many_documents, endpoint.base_url, defaults={"evidence_tokens": TOO_FEW})
     team = server.workspace / "config" / "teams" / "alpha.toml"
     content = team.read_text("utf-8")
     team.write_text(f"{content}# of another time\n", "utf-8")
@@ -492,7 +494,7 @@ async def test_a_run_that_began_with_another_config_is_refused_with_the_differen
     with pytest.raises(Exception, match=text):
         await asyncio.to_thread(server.run, "contend", None, thread_id=thread, command={"resume": "approve"})
 
-    assert [call.prompt for call in endpoint.calls] == ["supervisor/plan"]
+    assert [call.prompt for call in endpoint.calls] == ["evaluator/criteria", "researcher/step"]
     assert (await contest.resume(thread, "approve", force=True)).status == "completed"
 
 

@@ -50,9 +50,9 @@ def test_three_teams_ask_at_once_and_are_approved_edited_and_rejected(server: Se
     state = server.run("contend", None, thread_id=thread, command={"resume": answers})
 
     assert state["message"] == "all teams delivered"
-    assert [len(asked_of(endpoint, team, "supervisor/plan")) for team in TEAMS] == [1, 1, 2]
-    assert REASON in asked_of(endpoint, "gamma", "supervisor/plan")[1]
-    assert POINTS[0] in asked_of(endpoint, "beta", "writer/write")[0]
+    assert [len(asked_of(endpoint, team, "researcher/step")) for team in TEAMS] == [2, 2, 3]
+    assert REASON in asked_of(endpoint, "gamma", "researcher/step")[1]
+    assert POINTS[0] in asked_of(endpoint, "beta", "research/write")[0]
 
 
 def test_of_two_that_answer_at_once_one_wins_and_the_other_is_told(server: Server, endpoint: Vendors) -> None:
@@ -68,7 +68,7 @@ def test_of_two_that_answer_at_once_one_wins_and_the_other_is_told(server: Serve
     assert len(messages) == 1
     assert "InputError: question" in messages[0]
     assert "is not open: answered before or never asked" in messages[0]
-    assert [call.prompt for call in endpoint.calls].count("writer/write") == 1
+    assert [call.prompt for call in endpoint.calls].count("research/write") == 1
 
 
 def test_questions_of_a_thread_are_answered_one_by_one_and_each_once(server: Server) -> None:

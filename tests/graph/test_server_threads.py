@@ -38,7 +38,7 @@ def server(request: pytest.FixtureRequest) -> Server:
 def hung_run(server: Server, endpoint: Vendors, thread: str, **options: object) -> str:
     """A run whose writer waits for its endpoint; the run's id."""
     endpoint.hung.clear()
-    endpoint.hang(prompt="writer/write")
+    endpoint.hang(prompt="research/write")
     request: dict[str, Any] = {"input": {"theme": THEME}, "context": OPTIONS, **options}
     run = server.client.runs.create(thread, "contend", **request)
     while not endpoint.hung:
@@ -159,7 +159,7 @@ def test_after_the_rollback_of_an_answered_run_the_question_is_open_and_another_
     assert server.open_questions(thread) == open_questions
     state = server.run("contend", None, thread_id=thread, command={"resume": {open_questions["alpha"]: EDITED}})
     assert state["status"] == "completed"
-    drafts = [call.user for call in endpoint.calls if call.prompt == "writer/write"]
+    drafts = [call.user for call in endpoint.calls if call.prompt == "research/write"]
     assert drafts
     assert all(POINTS[0] in draft for draft in drafts)
 

@@ -28,7 +28,8 @@ async def test_a_runs_events_are_kept_in_the_order_in_which_they_were_told(conte
     }
 
 
-async def test_what_a_team_searched_planned_and_wrote_can_be_followed(contest: Contest, services: Services) -> None:
+async def test_what_a_team_searched_planned_and_wrote_can_be_followed(stepping: Contest, services: Services) -> None:
+    contest = stepping
     await contest.run(THEME, teams=["alpha"], max_rounds=1)
 
     searches = [event for event in contest.events if isinstance(event, SearchDone)]

@@ -17,6 +17,8 @@ from fakes.contests import Contest, write_workspace
 from fakes.now import Now
 from fakes.vendors import Vendors
 
+pytestmark = pytest.mark.usefixtures("stepping")
+
 THEME = "How does resume work after a crash?"
 CONFIG: Any = {"configurable": {"thread_id": "timed"}}
 LIMIT = 15
@@ -29,9 +31,9 @@ def now() -> Now:
 
 @pytest.fixture
 def contest(workspace: Path, documents: Path, vendors: Vendors, now: Now) -> Contest:
-    """Two teams with 15 seconds each, whose plans take 2: time goes on for both."""
+    """Two teams with 15 seconds each, whose first steps take 2: time goes on for both."""
     write_workspace(workspace, seconds=LIMIT)
-    vendors.malform(now.slow, prompt="supervisor/plan")
+    vendors.malform(now.slow, prompt="researcher/step", match="step 1 of")
     return Contest(workspace, documents, vendors.base_url)
 
 
@@ -55,7 +57,10 @@ async def test_a_plan_approved_after_a_while_costs_no_round(contest: Contest, se
     assert [(row.team_id, row.round_number) for row in rounds] == [("alpha", 1), ("alpha", 2), ("beta", 1), ("beta", 2)]
 
 
-async def test_a_team_has_after_a_wait_the_time_that_it_had_left_before(contest: Contest, now: Now) -> None:
+async def test_a_team_has_after_a_wait_the_time_that_it_had_left_before(
+    contest: Contest, vendors: Vendors, now: Now
+) -> None:
+    vendors.malform(now.slow, prompt="research/revise")
     before, after = contest.services(), contest.services()
     before.now = after.now = now
     now.takes = 10
@@ -63,7 +68,7 @@ async def test_a_team_has_after_a_wait_the_time_that_it_had_left_before(contest:
     await contend.run(THEME, thread_id="timed", options=options, services=before)
     now.seconds += 1000
 
-    outcome = await contend.resume("timed", "approve", services=after)  # its second plan takes 10 more
+    outcome = await contend.resume("timed", "approve", services=after)  # its second round's draft takes 10 more
 
     (team,) = outcome.summary.team_statuses if outcome.summary else []
     assert (team.status, team.error_message) == ("timeout", f"not done within {LIMIT} seconds")
@@ -108,7 +113,7 @@ def _learn(services: Services) -> Any:  # noqa: ANN401 - LangGraph's
 
 
 @pytest.mark.parametrize("build", [build_team_graph, build_research_graph, _learn])
-@pytest.mark.parametrize("fault", [None, "writer/write"], ids=["done", "failed"])
+@pytest.mark.parametrize("fault", [None, "research/write"], ids=["done", "failed"])
 async def test_a_part_alone_leaves_nothing_in_memory(
     contest: Contest, services: Services, vendors: Vendors, build: Callable[[Services], Any], fault: str | None
 ) -> None:

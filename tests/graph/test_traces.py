@@ -59,11 +59,11 @@ async def test_calls_and_graphs_are_named_and_tell_whose_they_are(contest: Conte
 
     execution = state["summary"]["task_id"]
     names = [name for name, _, _ in traces.calls]
-    assert {"alpha round 1: supervisor supervisor/plan", "alpha round 1: writer writer/write 1"} <= {*names}
+    assert {"alpha round 1: writer research/write 1", "alpha round 1: reviewer research/review 1"} <= {*names}
     assert {metadata["execution_id"] for _, _, metadata in traces.calls} == {execution}
-    ((_, tags, metadata),) = [call for call in traces.calls if call[0] == "alpha round 1: supervisor supervisor/plan"]
-    assert {"role:supervisor", "team:alpha", "nostream"} <= {*tags}
-    values = {"role": "supervisor", "prompt": "supervisor/plan", "team_id": "alpha", "round_number": 1}
+    ((_, tags, metadata),) = [call for call in traces.calls if call[0] == "alpha round 1: writer research/write 1"]
+    assert {"role:writer", "team:alpha", "nostream"} <= {*tags}
+    values = {"role": "writer", "prompt": "research/write", "team_id": "alpha", "round_number": 1}
     assert values.items() <= metadata.items()
     assert traces.names[0] == "contend"
     assert {"team alpha", "research", "learn"} <= {*traces.names}

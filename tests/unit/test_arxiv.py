@@ -148,7 +148,7 @@ async def test_the_recorded_query_is_asked_as_it_was_recorded(arxiv: Replay) -> 
 
 
 async def test_a_paper_is_mapped_field_by_field(arxiv: Replay) -> None:
-    [(result, text, _)] = await source(arxiv).search("humming bridges", limit=5)
+    [(result, text, *_)] = await source(arxiv).search("humming bridges", limit=5)
 
     assert result == SearchResult(
         title="Vortex shedding of bridge decks 2001.00001",
@@ -166,7 +166,7 @@ async def test_a_paper_is_mapped_field_by_field(arxiv: Replay) -> None:
 async def test_a_long_abstract_is_shortened_in_the_summary_and_whole_in_the_text(arxiv: Replay) -> None:
     arxiv.answer = lambda _: Answer(feed(entry("2001.00001", summary="Wind hums. " * 400)))
 
-    [(result, text, _)] = await source(arxiv).search("humming bridges", limit=5)
+    [(result, text, *_)] = await source(arxiv).search("humming bridges", limit=5)
 
     assert len(result.summary) <= 2000
     assert result.summary.endswith("…")
@@ -177,7 +177,7 @@ async def test_more_authors_than_fit_are_cut_off(arxiv: Replay) -> None:
     crowd = "".join(f"<author><name>Author {number}</name></author>" for number in range(80))
     arxiv.answer = lambda _: Answer(feed(entry("2001.00001").replace("</entry>", crowd + "</entry>")))
 
-    [(result, _, _)] = await source(arxiv).search("humming bridges", limit=5)
+    [(result, *_)] = await source(arxiv).search("humming bridges", limit=5)
 
     assert result.authors is not None
     assert len(result.authors) == 50

@@ -25,19 +25,11 @@ from contend.llm.endpoint import CallLimits
 from contend.llm.langchain_endpoint import LangChainEndpoint
 from contend.llm.openai_endpoint import OpenAIEndpoint
 from contend.models.evaluation import MetricReply
-from contend.models.replies import (
-    MergeReply,
-    PlanReply,
-    Reply,
-    ReportReply,
-    ResearchPlanReply,
-    RevisionReply,
-    SectionDraftReply,
-    draft_reply,
-)
+from contend.models.replies import MergeReply, Reply, ReportReply, RevisionReply, StepReply
+from contend.models.research import Passage
 from contend.prompts import PromptLibrary, mark_of
 from contend.prompts.judging import MetricPrompt
-from contend.prompts.research import PlanPrompt, ShownPassage, WritePrompt
+from contend.prompts.research import ReportPrompt, ResearchHead, SourceDocument, StepPrompt
 from contend.settings.files import ModelPrice
 from fakes.vendors import Vendors
 
@@ -47,10 +39,19 @@ SCOPE = Scope(execution_id="run-1", role="evaluator", language="en", team_id="sc
 TEMPLATES = {
     "evaluator/system": "You score one metric: {{ metric }}.",
     "evaluator/metric": "{{ user_query }}\n{{ submission }}",
-    "supervisor/system": "You plan.",
-    "supervisor/plan": "{{ theme }}",
-    "writer/system": "You write.",
-    "writer/write": "{{ theme }}{% for passage in passages %}\n[{{ passage.number }}] {{ passage.text }}{% endfor %}",
+    "researcher/system": "You search.",
+    "researcher/step": "{{ head }}",
+    "research/system": "You write.",
+    "research/write": "{{ head }}",
+}
+STEP: dict[str, Any] = {
+    "number": 1,
+    "most": 12,
+    "parts": [],
+    "tokens": 0,
+    "room": 8000,
+    "step_tokens": 4000,
+    "sources": ["arxiv"],
 }
 PROMPT = MetricPrompt(
     metric="coverage",
@@ -266,15 +267,18 @@ async def test_the_endpoint_is_bound_to_the_shape_and_to_the_roles_limit(
 
 
 async def test_a_draft_rests_on_the_passages_that_were_offered(vendors: Vendors, prompts: PromptLibrary) -> None:
-    passages = [
-        ShownPassage(number=1, title="", text="Wind sheds vortices from a bridge's cables and makes them sing."),
-        ShownPassage(number=2, title="", text="Dampers keep a bridge from humming in a steady wind."),
-    ]
+    texts = {
+        1: "Wind sheds vortices from a bridge's cables and makes them sing.",
+        2: "Dampers keep a bridge from humming in a steady wind.",
+    }
+    passages = [Passage(id=f"p{at}", url=f"https://a.org/{at}", title="A", text=text) for at, text in texts.items()]
+    head = ResearchHead(theme=THEME, passages=SourceDocument.of_passages(passages))
+    prompt = ReportPrompt(head=prompts.show(head, language="en", mark=mark_of("run-1")), words=500, characters=1000)
     async with calling(vendors, prompts) as caller:
-        draft = await caller.model().ask(WritePrompt(theme=THEME, passages=passages), draft_reply(2, 0), scope=SCOPE)
+        draft = await caller.model().ask(prompt, ReportReply, scope=SCOPE)
 
     sentences = {number: sentence.text for sentence in draft.value.findings for number in sentence.sources}
-    assert sentences == {passage.number: passage.text for passage in passages}
+    assert sentences == texts
 
 
 @pytest.mark.parametrize(
@@ -707,16 +711,16 @@ async def test_the_same_request_gets_the_same_reply_whatever_was_asked_before(
     vendors: Vendors, prompts: PromptLibrary
 ) -> None:
     """What every test of a whole run builds on."""
-    prompt = PlanPrompt(theme=THEME, sources=[], round_number=1)
+    prompt = StepPrompt(head=f"# Question\n<query-12345678>{THEME}</query-12345678>", **STEP)
     async with calling(vendors, prompts) as caller:
         model = caller.model()
-        first = await model.ask(prompt, PlanReply, scope=SCOPE)
+        first = await model.ask(prompt, StepReply, scope=SCOPE)
         await caller.score()
         other = Scope(execution_id="run-2", role="supervisor", language="en")
-        again = await model.ask(prompt, PlanReply, scope=other)
+        again = await model.ask(prompt, StepReply, scope=other)
 
     assert first.value == again.value
-    assert any("bridge" in query for query in first.value.search_queries)
+    assert any("bridge" in action.text for action in first.value.actions)
 
 
 @pytest.mark.parametrize("url", ["localhost:8080", "ftp://host/v1", "http://", "http://host:x/v1"])
@@ -766,7 +770,7 @@ def test_the_client_libraries_are_not_imported_before_a_call() -> None:
     assert ran.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("reply", [ReportReply, RevisionReply, MergeReply, SectionDraftReply])
+@pytest.mark.parametrize("reply", [ReportReply, RevisionReply, MergeReply])
 def test_a_reply_of_blocks_has_a_shape_that_strict_endpoints_take(reply: type[Reply]) -> None:
     shape = schema_text(reply)
 
@@ -776,7 +780,7 @@ def test_a_reply_of_blocks_has_a_shape_that_strict_endpoints_take(reply: type[Re
 
 
 def test_a_reply_shape_goes_out_with_what_binds_it_and_without_what_describes_it() -> None:
-    text = schema_text(ResearchPlanReply)
+    text = schema_text(ReportReply)
     shape = json.loads(text)
 
     assert "title" in shape["properties"]

@@ -282,8 +282,8 @@ def test_across_languages_names_and_figures_are_compared_and_nothing_is_supporte
     assert (wrong.level, rules(wrong)) == ("unsupported", {"language", "figure"})
 
 
-@pytest.mark.parametrize("kind", ["judgement", "open"])
-def test_judgements_and_open_questions_need_no_source(kind: str) -> None:
+@pytest.mark.parametrize("kind", ["judgement", "not_found"])
+def test_judgements_and_what_is_not_found_need_no_source(kind: str) -> None:
     assert check("The slats should be taken down.", kind=kind).level == "not_needed"
     speaking = SLATS._replace(speaks_to_ai=True)
     assert check("The slats should be taken down.", speaking, kind=kind).level == "not_needed"

@@ -40,8 +40,12 @@ class WaitingRun(NamedTuple):
 
 @pytest.fixture(scope="module")
 def asked_three(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> WaitingRun:
-    """Three plans."""
-    return _waiting_run(tmp_path_factory, shared_documents)
+    """Three plans, each of a step: the documents are more than a model reads at once."""
+    documents = tmp_path_factory.mktemp("large") / "papers"
+    shutil.copytree(shared_documents, documents)
+    sections = (f"## Crash {number}\n\n{' '.join(f'call{number}x{at}' for at in range(90))}" for number in range(60))
+    (documents / "crashes.md").write_text("\n\n".join(["# Crashes", *sections]), "utf-8")
+    return _waiting_run(tmp_path_factory, documents, reads=16_000)
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +54,11 @@ def asked_two(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) 
     return _waiting_run(tmp_path_factory, shared_documents, "--team", "archivist", "--team", "skeptic")
 
 
-def _waiting_run(tmp_path_factory: pytest.TempPathFactory, documents: Path, *more: str) -> WaitingRun:
+def _waiting_run(
+    tmp_path_factory: pytest.TempPathFactory, documents: Path, *more: str, reads: int = LARGE_CONTEXT
+) -> WaitingRun:
     workspace = tmp_path_factory.mktemp("asked") / "workspace"
-    write_workspace(workspace, TEAMS)
+    write_workspace(workspace, TEAMS, reads=reads)
     with Vendors() as vendors:
         (result,) = run_before(workspace, vendors.base_url, ("run", QUESTION, "--docs", documents, *GIVEN, *more))
     assert result.code == 3
@@ -76,8 +82,8 @@ def test_a_run_that_waits_shows_what_is_asked_and_the_command_that_answers(
     status = terminal("status", "asked").out
     assert "Waiting" in status
     assert re.search(r"Archivist .* waiting$", status, re.MULTILINE)
-    # A plan each: what is spent in rounds that are not finished counts, too.
-    assert all("· 3 model calls ·" in text for text in (result.out, status))
+    # The parts, and a step each: what is spent in rounds that are not finished counts, too.
+    assert all("· 4 model calls ·" in text for text in (result.out, status))
 
 
 def test_a_report_that_waits_is_shown_line_by_line_and_as_the_one_that_was_merged(

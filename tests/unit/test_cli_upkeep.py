@@ -55,7 +55,7 @@ def test_init_writes_a_workspace_that_loads(terminal: Terminal, tmp_path: Path) 
     assert f"--workspace {terminal.workspace}" not in result.out
     config = load_config(folder)
     assert all(str(path).startswith(str(folder)) for path in config.files.values())
-    assert (folder / "prompts" / "writer" / "write.ja.md.j2").is_file()
+    assert (folder / "prompts" / "research" / "write.ja.md.j2").is_file()
     assert (folder / ".env.example").is_file()
     assert ".env" in (folder / ".gitignore").read_text("utf-8").splitlines()
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.llm import ContextProfile, ModelContext
+from contend.llm import LEAST_CONTEXT_TOKENS, ContextProfile, ModelContext
 from contend.models.options import ResolvedOptions, RunOptions, TeamConfig
 from contend.services import Services
 from contend.settings import load_settings, resolve_options
@@ -194,33 +194,40 @@ async def test_a_models_own_name_wins_over_patterns_and_the_workspaces_over_the_
     }
 
 
-@given(st.integers(1024, 10_000_000))
-def test_a_calls_passages_leave_half_of_the_context_and_never_shrink_with_it(tokens: int) -> None:
-    profile, larger = ContextProfile(tokens), ContextProfile(tokens + 1000)
+@given(st.integers(LEAST_CONTEXT_TOKENS, 10_000_000), st.integers(2_000, 400_000))
+def test_what_a_team_holds_leaves_room_for_its_next_step_and_never_shrinks_with_the_context(
+    tokens: int, most: int
+) -> None:
+    profile, larger = ContextProfile(tokens, most), ContextProfile(tokens + 1000, most)
 
-    assert profile.offered_tokens <= tokens // 2
-    assert 0 < profile.chosen_tokens <= profile.offered_tokens <= larger.offered_tokens
-    assert profile.chosen_tokens <= larger.chosen_tokens
+    assert profile.evidence_tokens + profile.step_tokens + profile.catalogue_tokens <= profile.prompt_tokens < tokens
+    assert 0 < profile.evidence_tokens <= min(most, larger.evidence_tokens)
+    assert 0 < profile.step_tokens <= larger.step_tokens
 
 
-def test_large_models_read_60000_tokens_once_and_8000_from_then_on_and_small_ones_a_third() -> None:
-    sizes = {tokens: ContextProfile(tokens) for tokens in (8192, 15_999, 16_000, 32_000, 128_000)}
+@given(st.integers(LEAST_CONTEXT_TOKENS, 1_000_000), st.integers(0, 500_000))
+def test_passages_beside_reports_leave_a_quarter_of_the_context_or_a_quarter_of_it_to_passages(
+    tokens: int, reports: int
+) -> None:
+    profile = ContextProfile(tokens)
+    beside = profile.beside(reports)
 
-    assert {
-        tokens: (profile.compact, profile.offered_tokens, profile.chosen_tokens) for tokens, profile in sizes.items()
-    } == {
-        8192: (True, 2730, 2730),
-        15_999: (True, 4000, 4000),
-        16_000: (False, 8000, 4000),
-        32_000: (False, 16_000, 8000),
-        128_000: (False, 60_000, 8000),
-    }
+    assert min(profile.evidence_tokens, tokens // 4) <= beside <= profile.evidence_tokens
+    assert beside + reports <= tokens * 3 // 4 or beside <= tokens // 4
+
+
+def test_a_team_holds_two_fifths_of_what_its_model_reads_and_60000_tokens_at_most() -> None:
+    profiles = [ContextProfile(tokens) for tokens in (16_000, 32_000, 128_000, 1_000_000)]
+
+    assert [each.evidence_tokens for each in profiles] == [6_400, 12_800, 51_200, 60_000]
+    assert ContextProfile(128_000, 20_000).evidence_tokens == 20_000
+    assert [each.step_tokens for each in profiles] == [2_000, 4_000, 16_000, 24_000]
 
 
 def resolve(services: Services, **given: Any) -> ResolvedOptions:  # noqa: ANN401 - any option
     options = RunOptions.model_validate(given)
     found = resolve_options(services.config, options, theme="Why?", has_language_model=True, environment=RunOptions())
-    return found.options.model_copy(update={"contexts": {"large": 128_000, "small": 8192}})
+    return found.options.model_copy(update={"contexts": {"large": 128_000, "small": 16_384}})
 
 
 def test_a_role_has_the_profile_of_the_model_that_plays_it(open_services: Callable[..., Services]) -> None:
@@ -231,10 +238,10 @@ def test_a_role_has_the_profile_of_the_model_that_plays_it(open_services: Callab
     run = services.open_run("run", options)
 
     assert run.profile("writer").tokens == 128_000
-    assert run.profile("judge").compact
+    assert run.profile("judge").evidence_tokens == 16_384 * 2 // 5
     assert run.profile("reviewer").tokens == 32_000
-    assert run.profile("writer", team=team).tokens == 8192
-    assert run.profile("evaluator", name="small").tokens == 8192
+    assert run.profile("writer", team=team).tokens == 16_384
+    assert run.profile("evaluator", name="small").tokens == 16_384
 
 
 def test_config_show_and_doctor_say_how_much_each_model_reads_and_who_says_so(

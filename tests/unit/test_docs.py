@@ -101,7 +101,7 @@ def test_every_command_that_a_page_names_exists_with_its_options(page: Path) -> 
 
 @each_page
 def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 
     names = {line.split()[1] for line in _commands(page) if line.startswith("make ")}
 

@@ -25,12 +25,23 @@ from contend.models.research import (
 from contend.report.build import build_report, published_lines
 from contend.report.plain import published_markdown, with_joined_marks
 from contend.report.reading import read_draft
-from contend.research.draft_forms import length_of, over_limit, shown_draft, with_passages, without
-from contend.research.drafts import draft_of, faults_of, faults_of_revision, revise
-from contend.research.planted import PlantedFilter
 from contend.stores.documents import content_id, passage_id
+from contend.writing import (
+    PlantedFilter,
+    draft_of,
+    faults_of,
+    faults_of_revision,
+    length_of,
+    not_found_words,
+    over_limit,
+    revise,
+    shown_draft,
+    with_passages,
+    without,
+)
 
 PASSAGES = [Passage(id=f"p{number}", url=f"https://a.org/{number}", title="A") for number in (1, 2, 3)]
+NUMBERED = {number: passage.id for number, passage in enumerate(PASSAGES, start=1)}
 RESULTS = [SearchResult(title="A", summary="A.", source="web", url=passage.url) for passage in PASSAGES]
 BULLETS = [{"id": "b-1"}, {"id": "b-2"}]
 
@@ -67,6 +78,11 @@ OF_CELLS: dict[str, Any] = {
 }
 """A row whose cells name all that it rests on, and one that rests on the first passage as a whole, too."""
 REPLY: dict[str, Any] = {
+    "title": "Humming bridges",
+    "sources_by_name": False,
+    "own_headings": False,
+    "opening_heading": "",
+    "reader_limit": None,
     "summary": [statement_reply("Bridges hum in the wind.", 1)],
     "findings": [statement_reply("Dampers quieten most of them.", 2)],
     "sections": [
@@ -84,13 +100,13 @@ REPLY: dict[str, Any] = {
             ],
         },
     ],
-    "limits": [statement_reply("Prices of 2026 are not known.", kind="open", basis="damper price 2026")],
+    "limits": [statement_reply("Prices of 2026 are not known.", kind="not_found", basis="2: damper price 2026")],
     "lessons": [2, 9],
 }
 
 
 def draft(**changed: object) -> Draft:
-    return draft_of(ReportReply.model_validate({**REPLY, **changed}), PASSAGES, BULLETS, "Humming bridges")
+    return draft_of(ReportReply.model_validate({**REPLY, **changed}), NUMBERED, BULLETS)
 
 
 def revision(**changed: object) -> RevisionReply:
@@ -113,7 +129,7 @@ def test_a_finding_on_what_speaks_for_and_against_may_rest_on_many_passages() ->
         {**REPLY, "findings": [statement_reply("West: it is quiet, and costly.", *numbers)]}
     )
 
-    (finding,) = draft_of(reply, passages, BULLETS, "Humming bridges").findings
+    (finding,) = draft_of(reply, {number: each.id for number, each in enumerate(passages, start=1)}, BULLETS).findings
 
     assert finding.passages == [passage.id for passage in passages]
 
@@ -126,7 +142,7 @@ def test_a_draft_is_shown_with_places_passages_kinds_and_what_they_rest_on() -> 
         "1.2 table: Bridge | Hertz\n1.2.1: West | 0.2 (row [P1])\n1.2.2: East | 0.9 (row [P7])\n\n"
         "## Section 2: Costs\n2.1 list\n"
         "2.1.1: Twelve dampers cost 240. [P7] (derived, 12 * 20)\n\n## Limits\n"
-        "limit 1: Prices of 2026 are not known. (open, damper price 2026)"
+        "limit 1: Prices of 2026 are not known. (not_found, 2: damper price 2026)"
     )
 
 
@@ -152,10 +168,10 @@ def test_a_row_rests_on_what_its_cells_name_and_what_it_names_as_a_whole() -> No
 
 
 def test_a_cell_is_shown_with_its_passages_and_its_row_with_those_that_no_cell_names() -> None:
-    text = shown_draft(with_cells(), {"p1": 1, "p2": 5, "p3": "?"}, only_sections=True)
+    text = shown_draft(with_cells(), {"p1": 1, "p2": 5, "p3": "?"})
 
     assert "1.1.1: West | 0.2 [P1] | 240 [?][P5]\n" in text
-    assert text.endswith("1.1.2: East | 0.9 [?] |  (row [P1], derived, 3 * 0.3)")
+    assert "1.1.2: East | 0.9 [?] |  (row [P1], derived, 3 * 0.3)\n" in text
     assert shown_draft(with_cells(), {}, basis=False).splitlines()[-4] == "1.1.2: East | 0.9 |  (derived)"
 
 
@@ -225,7 +241,7 @@ STATEMENTS = st.lists(st.builds(CitedSentence, text=LINES, passages=IDS), min_si
 
 def tables_of(columns: int) -> st.SearchStrategy[Table]:
     cells = st.builds(TableCell, text=st.just("") | LINES, passages=IDS)
-    kinds = st.sampled_from(["stated", "derived", "open"])
+    kinds = st.sampled_from(["stated", "derived", "not_found"])
     rows = st.builds(TableRow, cells=st.lists(cells, min_size=columns, max_size=columns), passages=IDS, kind=kinds)
     names = st.lists(WORDS_OF_A_LINE, min_size=columns, max_size=columns)
     return st.builds(Table, columns=names, rows=st.lists(rows, min_size=1, max_size=3))
@@ -285,9 +301,9 @@ def test_a_revision_is_held_against_the_limit_that_its_first_draft_names() -> No
 
 
 def test_what_a_rounds_revisions_declined_stays_with_the_draft_until_it_is_judged() -> None:
-    once = revise(draft(), revision(not_done=["1.1.1: no passage gives a year."]), PASSAGES, BULLETS)
+    once = revise(draft(), revision(not_done=["1.1.1: no passage gives a year."]), NUMBERED, BULLETS)
 
-    twice = revise(once, revision(not_done=["2.1.1: there is no room."]), PASSAGES, BULLETS)
+    twice = revise(once, revision(not_done=["2.1.1: there is no room."]), NUMBERED, BULLETS)
 
     assert twice.declined == ["1.1.1: no passage gives a year.", "2.1.1: there is no room."]
 
@@ -315,13 +331,16 @@ def test_a_revision_changes_what_it_names_and_nothing_else() -> None:
 def test_a_revision_that_takes_every_section_away_leaves_them() -> None:
     gone = [{"number": number, "section": None} for number in (1, 2)]
 
-    assert revise(draft(), revision(sections=gone), PASSAGES, BULLETS).sections == draft().sections
+    assert revise(draft(), revision(sections=gone), NUMBERED, BULLETS).sections == draft().sections
 
 
 @pytest.mark.parametrize(
     ("statement", "fault"),
     [
-        (statement_reply("Bridges hum.", 4), "summary 1: there is no passage 4; passages are numbered 1 (P1) to 3"),
+        (
+            statement_reply("Bridges hum.", 4),
+            "summary 1: passage 4 is not among those shown",
+        ),
         (
             statement_reply("Bridges hum [P2].", 2),
             "summary 1: [P2] stands in the text: name passages in `sources` only",
@@ -334,14 +353,35 @@ def test_a_revision_that_takes_every_section_away_leaves_them() -> None:
 def test_a_writer_is_told_what_is_wrong_with_its_reply(statement: dict[str, Any], fault: str) -> None:
     reply = ReportReply.model_validate({**REPLY, "summary": [statement]})
 
-    assert faults_of(reply, 3).startswith(fault)
-    assert faults_of_revision(revision(summary=[statement]), draft(), 3).startswith(fault)
+    assert faults_of(reply, NUMBERED, 2).startswith(fault)
+    assert faults_of_revision(revision(summary=[statement]), draft(), NUMBERED, 2).startswith(fault)
+
+
+@pytest.mark.parametrize("basis", ["", "damper price", "3: damper price", "0: damper price", "2:", "2: ?!"])
+def test_what_is_not_found_names_its_part_and_the_words_to_search_for(basis: str) -> None:
+    statement = statement_reply("Unknown.", kind="not_found", basis=basis)
+
+    assert "`basis` is no part (1 to 2) with key words" in faults_of_revision(
+        revision(limits=[statement]), draft(), 3, 2
+    )
+
+
+def test_what_a_draft_calls_not_found_is_looked_for_once_by_part_and_words() -> None:
+    limits = [
+        statement_reply(f"Unknown {at}.", kind="not_found", basis=basis)
+        for at, basis in enumerate(["2: damper price", "1：ダンパーの価格", "2: damper price ", "as it is said"])
+    ]
+
+    assert not_found_words(draft(limits=limits)) == [(2, "damper price"), (1, "ダンパーの価格")]
 
 
 @pytest.mark.parametrize(
     ("cells", "fault"),
     [
-        ([cell("West"), cell("0.2", 4)], "1.1.1: there is no passage 4; passages are numbered 1 (P1) to 3"),
+        (
+            [cell("West"), cell("0.2", 4)],
+            "1.1.1: passage 4 is not among those shown: name passages by the numbers in their tags, such as P1",
+        ),
         ([cell("West"), cell("0.2 [1]", 1)], "1.1.1: [1] stands in the text: name passages in `sources` only"),
         ([cell("West"), cell("0.2")], "1.1.1: it is stated and names no passage"),
         ([cell("West"), cell("0.2", 1)], ""),
@@ -351,7 +391,7 @@ def test_a_writer_is_told_what_is_wrong_with_a_cell(cells: list[dict[str, Any]],
     table = {**TABLE, "rows": [{**row(sources=()), "cells": cells}]}
     reply = ReportReply.model_validate({**REPLY, "sections": [{"heading": "Causes", "blocks": [table]}]})
 
-    assert faults_of(reply, 3)[: len(fault) or None] == fault
+    assert faults_of(reply, NUMBERED, 2)[: len(fault) or None] == fault
 
 
 @pytest.mark.parametrize(
@@ -359,15 +399,15 @@ def test_a_writer_is_told_what_is_wrong_with_a_cell(cells: list[dict[str, Any]],
     [
         statement_reply("Use `x[0]`.", 1),
         statement_reply("I would wait.", kind="judgement"),
-        statement_reply("Unknown.", kind="open"),
+        statement_reply("Unknown.", kind="not_found", basis="2: damper price"),
     ],
 )
-def test_code_judgement_and_open_questions_are_no_faults(statement: dict[str, Any]) -> None:
-    assert faults_of(ReportReply.model_validate({**REPLY, "summary": [statement]}), 3) == ""
+def test_code_judgement_and_what_is_not_found_are_no_faults(statement: dict[str, Any]) -> None:
+    assert faults_of(ReportReply.model_validate({**REPLY, "summary": [statement]}), NUMBERED, 2) == ""
 
 
 def test_a_section_that_the_draft_does_not_have_is_a_fault_of_a_revision() -> None:
-    assert faults_of_revision(revision(sections=[{"number": 7, "section": None}]), draft(), 3) == (
+    assert faults_of_revision(revision(sections=[{"number": 7, "section": None}]), draft(), NUMBERED, 2) == (
         "the draft has no section 7"
     )
 
@@ -384,7 +424,7 @@ def test_a_revision_writes_only_what_changes_and_keeps_the_rest_by_its_place() -
     text = {"type": "paragraph", "sentences": [statement_reply("Wind sheds vortices.", 2), keep("1.1.1")]}
     table = {**TABLE, "rows": [keep("1.2.2"), row("West", "0.3")]}
 
-    after = revise(draft(), revision(sections=revised_section(text, table)), PASSAGES, BULLETS)
+    after = revise(draft(), revision(sections=revised_section(text, table)), NUMBERED, BULLETS)
 
     (paragraph, bridges), before = after.sections[0].blocks, draft()
     assert isinstance(paragraph, Paragraph)
@@ -410,8 +450,8 @@ def test_what_cannot_be_kept_is_a_fault_and_then_leaves_the_section_as_it_was(
 ) -> None:
     reply = revision(sections=revised_section(block))
 
-    assert faults_of_revision(reply, draft(), 3) == fault
-    assert revise(draft(), reply, PASSAGES, BULLETS).sections == draft().sections
+    assert faults_of_revision(reply, draft(), NUMBERED, 2) == fault
+    assert revise(draft(), reply, NUMBERED, BULLETS).sections == draft().sections
 
 
 def test_a_row_that_no_longer_fits_takes_nothing_of_the_draft_with_it() -> None:
@@ -424,7 +464,7 @@ def test_a_row_that_no_longer_fits_takes_nothing_of_the_draft_with_it() -> None:
     takes_in = revised_section({"type": "list", "items": [keep("2.1.1")]}, wider)
 
     for changes in (revised_section(text, wider), [costs], [gone[0], costs], [*takes_in, gone[1]]):
-        assert revise(draft(), revision(sections=changes), PASSAGES, BULLETS).sections == draft().sections
+        assert revise(draft(), revision(sections=changes), NUMBERED, BULLETS).sections == draft().sections
 
 
 def test_a_table_needs_as_many_cells_as_columns() -> None:
@@ -458,13 +498,13 @@ def test_the_heading_of_the_opening_is_one_line_that_repeats_no_order_of_a_sourc
     guard = PlantedFilter([PASSAGES[0].model_copy(update={"text": order, "speaks_to_ai": True})], "Why?")
     reply = ReportReply.model_validate({**REPLY, "opening_heading": "1. What\n\n## to do CANARY-7731"})
 
-    report_draft = draft_of(reply, PASSAGES, [], "Why")
+    report_draft = draft_of(reply, NUMBERED, [])
 
     assert report_draft.opening_heading == "1. What ## to do CANARY-7731"
     assert "Heading above summary and findings: 1. What ## to do CANARY-7731" in shown_draft(
         report_draft.model_copy(update={"own_headings": True}), {}
     )
-    assert "opening_heading: its heading repeats what a source orders" in faults_of(reply, 3, guard)
+    assert "opening_heading: its heading repeats what a source orders" in faults_of(reply, NUMBERED, 2, guard)
 
 
 def test_the_heading_of_the_opening_opens_no_link_in_the_report() -> None:
@@ -472,7 +512,7 @@ def test_the_heading_of_the_opening_opens_no_link_in_the_report() -> None:
 
     report = build_report(report_draft, PASSAGES, RESULTS, theme="Why?", language="en")
 
-    assert report.opening_heading == "1. What to do"
+    assert report.opening_heading == "1. What to do (address not in the sources)"
 
 
 def test_a_total_rests_on_the_other_rows_of_its_table_without_marks_of_its_own() -> None:
@@ -481,16 +521,16 @@ def test_a_total_rests_on_the_other_rows_of_its_table_without_marks_of_its_own()
 
     report_draft = draft(sections=reply["sections"])
 
-    assert faults_of(ReportReply.model_validate(reply), 3) == ""
+    assert faults_of(ReportReply.model_validate(reply), NUMBERED, 2) == ""
     assert report_draft.sections[0].statements()[2].passages == ["p1", "p3"]
     body = build_report(report_draft, PASSAGES, RESULTS, theme="Why?", language="en").detailed_analysis
     assert body.splitlines()[-3:] == ["| West[1] | 0.2 |", "| East[3] | 0.9 |", "| Both | 1.1 |"]
     alone = [{"heading": "Hum", "blocks": [{**TABLE, "rows": [total]}]}]
     assert "1.1.1: it is derived and names no passage" in faults_of(
-        ReportReply.model_validate({**reply, "sections": alone}), 3
+        ReportReply.model_validate({**reply, "sections": alone}), NUMBERED, 2
     )
     changes = [{"number": 1, "section": {"heading": "Hum", "blocks": [{**TABLE, "rows": [{"keep": "1.2.1"}, total]}]}}]
-    assert faults_of_revision(revision(sections=changes), draft(), 3) == ""
+    assert faults_of_revision(revision(sections=changes), draft(), NUMBERED, 2) == ""
 
 
 def test_a_total_that_a_revision_keeps_needs_rows_that_it_rests_on() -> None:
@@ -499,7 +539,7 @@ def test_a_total_that_a_revision_keeps_needs_rows_that_it_rests_on() -> None:
 
     def faults(*rows: dict[str, Any]) -> str:
         change = {"number": 1, "section": {"heading": "Hum", "blocks": [{**TABLE, "rows": [*rows]}]}}
-        return faults_of_revision(revision(sections=[change]), before, 3)
+        return faults_of_revision(revision(sections=[change]), before, NUMBERED, 2)
 
     assert faults({"keep": "1.1.1"}, {"keep": "1.1.3"}) == faults(row("North", "2"), {"keep": "1.1.3"}) == ""
     assert "1.1.1: it is derived and names no passage" in faults({"keep": "1.1.3"})
@@ -509,7 +549,7 @@ def test_a_total_that_a_revision_keeps_needs_rows_that_it_rests_on() -> None:
 @pytest.mark.parametrize(
     ("last", "column", "mark"),
     [
-        (row("North", "not told", sources=()) | {"kind": "open", "basis": "north bridge hum"}, "Bridge", "[1]"),
+        (row("North", "not told", sources=()) | {"kind": "not_found", "basis": "1: north bridge hum"}, "Bridge", "[1]"),
         (row("Both", "1.1", sources=()) | {"kind": "derived", "basis": "0.2 + 0.9"}, "Bridge[1]", ""),
     ],
     ids=["not_above_a_row_that_nothing_answers", "above_a_total"],
@@ -703,8 +743,8 @@ def kept_whole(section: Section, number: int) -> dict[str, Any]:
 def test_a_revision_that_keeps_every_statement_changes_nothing(made: Draft) -> None:
     reply = revision(sections=[kept_whole(section, number) for number, section in enumerate(made.sections, start=1)])
 
-    assert faults_of_revision(reply, made, 3) == ""
-    assert revise(made, reply, PASSAGES, BULLETS) == made
+    assert faults_of_revision(reply, made, NUMBERED, 2) == ""
+    assert revise(made, reply, NUMBERED, BULLETS) == made
 
 
 @given(drafts, st.lists(st.tuples(st.booleans(), words, st.integers(0, 99)), min_size=1, max_size=12))
@@ -719,6 +759,6 @@ def test_what_a_revision_writes_and_keeps_stands_in_its_order_word_for_word(
         expected.append(before if keeps else CitedSentence(text=text, passages=["p2"]))
     block = {"type": "list", "items": sentences}
 
-    after = revise(made, revision(sections=revised_section(block)), PASSAGES, BULLETS)
+    after = revise(made, revision(sections=revised_section(block)), NUMBERED, BULLETS)
 
     assert after.sections == [Section(heading="Causes", blocks=[ItemList(items=expected)]), *made.sections[1:]]

@@ -1,188 +1,206 @@
-"""The pool of evidence: it only grows, each query has its seats, and what is pinned stays."""
+"""The evidence of a team: what was found stays under its number, what is held stays until it is given up."""
 
-from typing import Any, cast
+from collections.abc import Iterable
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.models.replies import ChoiceReply
-from contend.research.evidence import (
-    EMPTY,
-    Evidence,
-    at_work,
-    chosen_ids,
-    grown_pool,
-    merge_evidence,
-    select_evidence,
+from contend.evidence import Evidence, EvidencePool, empty_pool
+from contend.evidence.pool import (
+    MOST_RESULTS,
+    as_passage,
+    first_actions,
+    found,
+    give_up,
+    grown,
+    held_tokens,
+    hold,
+    in_reading_order,
+    parts_of,
+    passage_numbers,
+    passages_of,
+    results_for,
+    told_parts,
+    with_catalogue,
+    with_evidence,
+    with_parts,
 )
-from contend.research.state import ResearchState
-from contend.stores.documents import text_id
+from contend.models.research import FoundPassage, Part, SearchResult
+from contend.stores.documents import passage_id, text_id
+
+NAMES = "abcdefgh"
 
 
-def passage(name: str, tokens: int = 100, **queries: int) -> Evidence:
+def passage(name: str, tokens: int = 100, *, url: str = "", place: int = 1, by: Iterable[str] = ()) -> Evidence:
     return {
         "id": name,
-        "url": f"https://a.org/{name}",
-        "title": name,
+        "url": url or f"https://a.org/{name}",
+        "source": "web",
+        "title": name.upper(),
         "heading": "",
+        "place": place,
         "published": None,
         "tokens": tokens,
-        "weight": 1.0,
-        "queries": queries,
+        "found_by": [*by],
     }
 
 
-def ids(results: list[Evidence]) -> list[str]:
-    return [each["id"] for each in results]
-
-
-def hit(document: str) -> dict[str, Any]:
-    """A section that every document holds, as a search of the query `fee` finds it."""
-    result = {"title": document, "source": "local", "url": f"file:///docs/{document}"}
-    return {"query": "fee", "place": 1, "text": "7" * 64, "heading": "Fees", "tokens": 9, "result": result}
-
-
-def test_a_text_of_two_documents_is_two_passages() -> None:
-    state = cast("ResearchState", {"found": [hit("2024.md"), hit("2025.md"), hit("2024.md")]})
-
-    found = grown_pool(EMPTY, state, ["fee"])["passages"]
-
-    assert [each["title"] for each in found] == ["2024.md", "2025.md"]
-    assert {text_id(each["id"]) for each in found} == {"7" * 64}
-
-
-def test_the_pool_knows_how_often_each_query_was_answered_and_by_which_text_a_document_was_found_first() -> None:
-    first = grown_pool(EMPTY, cast("ResearchState", {"found": [hit("2024.md")]}), ["fee", "fare"])
-
-    pool = grown_pool(first, cast("ResearchState", {"found": [{**hit("2024.md"), "text": "8" * 64}]}), ["fee"])
-
-    assert first["searches"] == {"fee": 1, "fare": 0}
-    assert pool["searches"] == {"fee": 2, "fare": 0}
-    assert pool["summarized_by"] == {"file:///docs/2024.md": "7" * 64}
-
-
-def test_documents_that_are_read_whole_were_found_by_no_query_and_stay_whole() -> None:
-    first = grown_pool(EMPTY, cast("ResearchState", {}), [], [{**hit("2024.md"), "query": ""}])
-
-    pool = grown_pool(first, cast("ResearchState", {}), [])
-
-    assert (first["whole"], pool["whole"]) == (True, True)
-    assert [each["queries"] for each in pool["passages"]] == [{}]
-    assert pool["searches"] == {}
-
-
-def test_a_page_that_was_not_read_is_named_by_its_documents_address() -> None:
-    page = {**hit("x"), "result": {"title": "X", "source": "tavily", "url": "https://a.example/x"}}
-    read = [
-        {"url": "https://a.example/x?utm_source=y", "problem": "too long"},
-        {"url": "file:///docs/2024.md", "problem": ""},
+def hits(passages: Iterable[Evidence]) -> list[tuple[Evidence, dict[str, Any], str]]:
+    return [
+        (each, {"title": each["title"], "source": "web", "url": each["url"]}, f"t-{each['id']}") for each in passages
     ]
 
-    pool = grown_pool(EMPTY, cast("ResearchState", {"found": [page, hit("2024.md")], "read": read}), ["fee"])
 
-    assert pool["unread"] == {"https://a.example/x": "too long"}
-
-
-def test_a_passage_weighs_what_the_best_source_that_found_it_weighs() -> None:
-    light, heavy = ({**passage("a", wind=1), "weight": weight} for weight in (0.5, 0.9))
-
-    merged = [merge_evidence([], cast("list[Evidence]", pair))[0] for pair in ([light, heavy], [heavy, light])]
-
-    assert [each["weight"] for each in merged] == [0.9, 0.9]
+def pool_of(*passages: Evidence, parts: Iterable[str] = ("Why?",)) -> EvidencePool:
+    return grown(empty_pool([*parts]), hits(passages))
 
 
-def test_all_documents_at_work_are_listed_and_others_only_where_there_is_room() -> None:
-    found = [hit(f"{number}.md") for number in range(25)]
-    pool = grown_pool(EMPTY, cast("ResearchState", {"found": found}), ["fee"])
-    names = ids(pool["passages"])
-
-    assert [len(at_work(pool, names[:count])["research_data"]) for count in (2, 21)] == [20, 21]
+def ids(pool: EvidencePool) -> list[str]:
+    return [each["id"] for each in pool["passages"]]
 
 
-def test_a_pinned_passage_stands_once() -> None:
-    pool = [passage("a", wind=1), passage("b", wind=2)]
-
-    assert ids(select_evidence(pool, pinned_ids=["b", "b"], tokens=200)) == ["b", "a"]
-
-
-def test_of_equally_good_passages_what_more_queries_found_comes_first_in_any_order_of_the_pool() -> None:
-    seats = [passage(f"{query}-{place}", **{query: place}) for query in ("q1", "q2") for place in (1, 2, 3)]
-    pool = [*seats, passage("a", q1=4), passage("c", q1=4), passage("b", q1=4, q2=4)]
-
-    for each in (pool, pool[::-1]):
-        assert ids(select_evidence(each, pinned_ids=[], tokens=10_000))[6:] == ["b", "a", "c"]
+passages = st.builds(
+    passage, st.sampled_from(NAMES), st.integers(1, 400), by=st.lists(st.sampled_from("xyz"), max_size=2)
+)
+pools = st.lists(passages, max_size=8).map(lambda made: pool_of(*made))
+some_ids = st.lists(st.sampled_from([*NAMES, "unknown"]), max_size=8)
 
 
-def test_each_query_has_its_best_three_before_what_many_queries_found() -> None:
-    common = [passage(f"c{place}", wind=place + 3, hum=place + 3, cable=place + 3) for place in range(1, 9)]
-    own = [passage(f"{query}{place}", **{query: place}) for query in ("wind", "hum", "cable") for place in (1, 2, 3)]
+def test_a_section_that_stands_in_two_documents_is_two_passages_of_one_text() -> None:
+    result = SearchResult(title="Fees", summary="7.", source="local", url="file:///docs/2024.md")
+    other = result.model_copy(update={"url": "file:///docs/2025.md"})
+    made = [found(FoundPassage(each, "The fee is 7.", "Fees", 3), "7" * 64, "fee") for each in (result, other)]
 
-    found = ids(select_evidence([*common, *own], pinned_ids=[], tokens=1_000))
+    evidence = [each for each, _ in made]
 
-    assert set(found[:9]) == {f"{query}{place}" for query in ("wind", "hum", "cable") for place in (1, 2, 3)}
-    assert len(found) == 10
-
-
-def test_what_one_query_is_about_comes_before_what_many_name_in_passing() -> None:
-    seats = [passage(f"seat{place}", q1=place) for place in range(1, 4)]
-    own = passage("own", q1=4)
-    passing = passage("passing", q1=9, q2=9, q3=9, q4=9)
-    others = [passage(f"{query}-{place}", **{query: place}) for query in ("q2", "q3", "q4") for place in range(1, 4)]
-
-    found = ids(select_evidence([*seats, *others, passing, own], pinned_ids=[], tokens=100_000))
-
-    assert found.index("own") < found.index("passing")
+    assert [each["id"] for each in evidence] == [passage_id("7" * 64, each.url) for each in (result, other)]
+    assert {text_id(each["id"]) for each in evidence} == {"7" * 64}
+    assert (evidence[0]["place"], evidence[0]["heading"], evidence[0]["found_by"]) == (3, "Fees", ["fee"])
 
 
-def test_a_crumb_takes_no_seat_and_a_query_that_found_nothing_else_keeps_it() -> None:
-    pool = [passage("crumb", 10, wind=1), *(passage(f"w{place}", wind=place) for place in (2, 3, 4)),
-            passage("alone", 10, hum=1)]  # fmt: skip
+def test_what_is_found_again_keeps_its_number_and_every_action_that_found_it() -> None:
+    pool = pool_of(passage("a", by=["fee"]), passage("b", by=["fee"]))
 
-    assert ids(select_evidence(pool, pinned_ids=[], tokens=310)) == ["w2", "alone", "w3", "w4"]
+    pool = grown(pool, hits([passage("c", by=["fare"]), passage("a", by=["fare", "fee"])]))
 
-
-def test_pinned_passages_stand_first_whatever_they_take() -> None:
-    pool = [passage("a", wind=1), passage("cited", 5_000), passage("b", wind=2)]
-
-    assert ids(select_evidence(pool, pinned_ids=["cited", "gone"], tokens=100)) == ["cited"]
+    assert passage_numbers(pool) == {"a": 1, "b": 2, "c": 3}
+    assert [each["found_by"] for each in pool["passages"]] == [["fee", "fare"], ["fee"], ["fare"]]
 
 
-def test_a_passage_that_is_found_again_keeps_its_place_and_its_best_rank() -> None:
-    (one, two) = merge_evidence([passage("a", wind=4)], [passage("b", wind=1), passage("a", wind=2, hum=1)])
-
-    assert (one["id"], one["queries"]) == ("a", {"wind": 2, "hum": 1})
-    assert two["id"] == "b"
-
-
-names = st.sampled_from("abcdef")
-passages = st.builds(passage, names, st.integers(60, 500), wind=st.integers(1, 9), hum=st.integers(1, 9))
-
-
-@given(st.lists(passages, max_size=8), st.lists(passages, max_size=8))
-def test_evidence_only_grows(before: list[Evidence], new: list[Evidence]) -> None:
-    pool = merge_evidence([], before)
-    after = merge_evidence(pool, new)
-
-    assert set(ids(pool)) <= set(ids(after))
-    assert ids(after)[: len(pool)] == ids(pool)
-    for old, now in zip(pool, after, strict=False):
-        assert all(now["queries"][query] <= place for query, place in old["queries"].items())
-
-
-@given(st.lists(passages, max_size=8), st.integers(0, 2_000))
-def test_a_querys_first_hit_is_offered_where_it_fits(found: list[Evidence], tokens: int) -> None:
-    pool = merge_evidence([], found)
-    first = [min(pool, key=lambda each: (each["queries"][query], each["id"])) for query in ("wind", "hum") if pool]
-    room = tokens + sum(each["tokens"] for each in first)
-
-    assert {each["id"] for each in first} <= set(ids(select_evidence(pool, pinned_ids=[], tokens=room)))
-
-
-def test_what_a_model_chose_is_taken_point_by_point_as_far_as_it_fits() -> None:
-    shown = [passage(name) for name in "abcde"]
-    reply = ChoiceReply.model_validate(
-        {"points": [{"point": 1, "passages": [1, 2, 3]}, {"point": 2, "passages": [5, 99]}], "others": [4], "gaps": []}
+def test_addresses_of_one_document_are_one_and_the_text_that_found_it_first_sums_it_up() -> None:
+    pool = pool_of(
+        passage("a", url="https://arxiv.org/abs/2001.00001v1"), passage("b", url="http://arxiv.org/pdf/2001.00001v2")
     )
 
-    assert chosen_ids(reply, shown, tokens=400) == ["a", "e", "d", "b"]
-    assert chosen_ids(ChoiceReply(points=[], others=[], gaps=[]), shown, tokens=250) == ["a", "b"]
+    assert pool["documents"] == ["https://arxiv.org/abs/2001.00001v1"]
+    assert [result["url"] for result in pool["results"]] == pool["documents"]
+    assert {each["url"] for each in pool["passages"]} == {*pool["documents"]}
+    assert pool["summarized_by"] == {"https://arxiv.org/abs/2001.00001v1": "t-a"}
+
+
+@given(pools, st.lists(passages, max_size=8))
+def test_evidence_only_grows(pool: EvidencePool, new: list[Evidence]) -> None:
+    after = grown(pool, hits(new))
+
+    assert ids(after)[: len(ids(pool))] == ids(pool)
+    assert after["documents"][: len(pool["documents"])] == pool["documents"]
+    assert {each["id"] for each in new} <= {*ids(after)}
+    assert {each["url"] for each in after["passages"]} <= {*after["documents"]}
+    for old, now in zip(pool["passages"], after["passages"], strict=False):
+        assert {*old["found_by"]} <= {*now["found_by"]}
+
+
+def test_the_documents_of_a_catalogue_have_the_first_numbers() -> None:
+    pool = grown(with_catalogue(empty_pool([]), ["file:///a.md", "file:///b.md"]), hits([passage("x")]))
+
+    assert with_catalogue(pool, ["file:///a.md", "file:///b.md"])["documents"] == [
+        "file:///a.md",
+        "file:///b.md",
+        "https://a.org/x",
+    ]
+
+
+@given(pools, some_ids, some_ids, st.integers(0, 1_500))
+def test_what_is_held_stays_whatever_else_is_wanted(
+    pool: EvidencePool, first: list[str], then: list[str], room: int
+) -> None:
+    before, _ = hold(pool, first, room=10_000)
+    after, beyond = hold(before, then, room=room)
+
+    assert after["held"][: len(before["held"])] == before["held"]
+    assert held_tokens(after) <= max(room, held_tokens(before))
+    wanted = {each for each in then if each in ids(pool)}
+    assert wanted == wanted & {*after["held"], *beyond}
+    assert not {*after["held"]} & {*beyond}
+
+
+@given(pools, some_ids, some_ids)
+def test_what_is_given_up_goes_alone_and_can_be_held_again(
+    pool: EvidencePool, first: list[str], gone: list[str]
+) -> None:
+    before, _ = hold(pool, first, room=10_000)
+    after = give_up(before, gone)
+
+    assert after["held"] == [each for each in before["held"] if each not in gone]
+    assert after["passages"] == before["passages"]
+    again, beyond = hold(after, [each for each in gone if each in before["held"]], room=held_tokens(before))
+    assert {*again["held"]} == {*before["held"]}
+    assert beyond == []
+
+
+def test_a_passage_too_large_for_the_room_left_is_passed_over_for_smaller_ones() -> None:
+    pool, beyond = hold(pool_of(passage("a", 60), passage("b", 90), passage("c", 40)), "abc", room=100)
+
+    assert (pool["held"], beyond) == (["a", "c"], ["b"])
+
+
+def test_passages_are_read_by_document_and_place() -> None:
+    first, second = "file:///first.md", "file:///second.md"
+    pool = grown(
+        with_catalogue(empty_pool([]), [first, second]),
+        hits([passage("a", url=second, place=1), passage("b", url=first, place=7), passage("c", url=first, place=2)]),
+    )
+
+    assert in_reading_order(pool, ["a", "b", "c", "b", "unknown"]) == ["c", "b", "a"]
+    assert [each.id for each in passages_of(pool, ["a", "b", "a", "unknown"])] == ["a", "b"]
+
+
+def test_documents_of_what_is_held_are_listed_all_and_others_only_where_there_is_room() -> None:
+    pool = pool_of(*(passage(f"n{number}") for number in range(MOST_RESULTS + 5)))
+
+    few, many = (results_for(pool, ids(pool)[-count:]) for count in (2, MOST_RESULTS + 1))
+
+    assert [result["title"] for result in few[:3]] == ["N23", "N24", "N0"]
+    assert [len(few), len(many)] == [MOST_RESULTS, MOST_RESULTS + 1]
+
+
+def test_what_another_team_brought_was_not_found_by_this_one() -> None:
+    pool = with_evidence(pool_of(passage("own", by=["fee", "fare"])), [passage("theirs")])
+    pool = grown({**pool, "offered": ["theirs"]}, hits([passage("theirs", by=["fee"])]))
+
+    assert first_actions(pool, ["own", "theirs", "unknown"]) == {"own": "fee"}
+    assert [result["url"] for result in pool["results"]] == ["https://a.org/own", "https://a.org/theirs"]
+
+
+def test_a_passage_keeps_its_place_and_size_outside_of_the_pool() -> None:
+    made = as_passage({**passage("a", 70, place=4), "speaks_to_ai": True, "signals": ["order"]})
+
+    assert (made.place, made.tokens, made.speaks_to_ai, made.text) == (4, 70, True, "")
+
+
+STATES = [Part(text=text, state=text) for text in ("open", "partly", "answered", "not_found")]  # type: ignore[arg-type]  # each is a state
+
+
+def test_a_part_is_answered_in_part_where_the_report_says_that_something_of_it_is_not_told() -> None:
+    pool = with_parts(empty_pool([]), STATES)
+
+    assert [part.state for part in told_parts(pool, [])] == ["open", "partly", "answered", "not_found"]
+    assert [part.state for part in told_parts(pool, [1, 2, 3, 4])] == ["open", "partly", "partly", "not_found"]
+
+
+def test_of_documents_read_whole_the_report_alone_says_what_is_not_told() -> None:
+    pool: EvidencePool = {**empty_pool(["Why?", "Since when?"]), "whole": True}
+
+    assert [part.state for part in told_parts(pool, [2])] == ["answered", "partly"]
+    assert [part.state for part in parts_of(pool)] == ["open", "open"]

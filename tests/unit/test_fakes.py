@@ -14,21 +14,26 @@ from contend.llm import R, Scope
 from contend.llm.budget import Ledger
 from contend.llm.chat import ChatModel
 from contend.llm.openai_endpoint import OpenAIEndpoint
-from contend.models.evaluation import JudgmentReply, MetricReply, PairwiseReply
+from contend.models.evaluation import CriteriaReply, JudgmentReply, MetricReply, PairwiseReply, VerdictsReply
 from contend.models.playbook import CurationReply, ReflectionReply
 from contend.models.record import Language
-from contend.models.replies import PlanReply, Reply, ReviewReply, draft_reply
+from contend.models.replies import FixesReply, InjectionReply, MergeReply, Reply, ReportReply, RevisionReply, StepReply
 from contend.prompts import PromptLibrary, PromptValues, UntrustedText
 from contend.prompts.judging import JudgePrompt, MetricPrompt
-from contend.prompts.research import PlanPrompt
+from contend.prompts.research import StepPrompt
 from fakes.replay import Answer, Replay
 from fakes.servers import wait_for
 from fakes.vendors import Vendors
 
 SHAPES: dict[str, type[Reply]] = {
-    "supervisor/plan": PlanReply,
-    "writer/write": draft_reply(2, 1),
-    "reviewer/review": ReviewReply,
+    "researcher/step": StepReply,
+    "research/write": ReportReply,
+    "research/revise": RevisionReply,
+    "research/review": FixesReply,
+    "research/merge": MergeReply,
+    "checks/injection": InjectionReply,
+    "evaluator/criteria": CriteriaReply,
+    "evaluator/verdicts": VerdictsReply,
     "evaluator/metric": MetricReply,
     "pairwise/compare": PairwiseReply,
     "judge/judge": JudgmentReply,
@@ -70,10 +75,10 @@ async def test_every_prompt_gets_a_usable_reply_at_once(prompt: str, language: L
 
 
 async def test_dates_marks_and_standings_change_no_reply() -> None:
-    values = PlanPrompt.sample()
+    values = StepPrompt.sample()
     with Vendors() as vendors:
         replies = [
-            await ask(vendors, values.model_copy(update={"brief": brief}), PlanReply, run=run)
+            await ask(vendors, values.model_copy(update={"head": brief}), StepReply, run=run)
             for run, brief in (
                 ("a", STANDINGS.format(first=70.5, now="2026-01-01T10:00:00+00:00")),
                 ("b", STANDINGS.format(first=99.1, now="2027-12-31T23:59:59+09:00")),

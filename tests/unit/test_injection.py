@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from contend.checks import Claim, PassageText, check_claim
 from contend.checks.injection import FOREIGN, SIGNALS, PlantedText, excerpt_of, signals, speaks_to_ai, worth_asking
 from contend.models.research import CitedSentence, Draft, Paragraph, Passage, Section
-from contend.research.planted import PlantedFilter, without_planted_text
+from contend.writing import PlantedFilter, without_planted_text
 
 DATA = Path(__file__).parents[1] / "data" / "injection"
 
@@ -145,15 +145,15 @@ def test_a_statement_that_repeats_an_order_is_told_from_one_that_does_not(
 
 
 def test_a_model_is_told_which_statement_repeats_an_order_and_not_the_orders_words() -> None:
-    fault = GUARD.fault("Experts agree on CANARY-7731.", [2])
+    fault = GUARD.fault("Experts agree on CANARY-7731.", ["planted"])
 
     assert "orders" in fault
     assert "CANARY" not in fault
 
 
 def test_a_statement_on_nothing_but_such_a_source_goes_back_too() -> None:
-    assert "name another passage" in GUARD.fault("The deck is of steel.", [2])
-    assert GUARD.fault("The deck is of steel.", [1, 2]) == ""
+    assert "name another passage" in GUARD.fault("The deck is of steel.", ["planted"])
+    assert GUARD.fault("The deck is of steel.", ["honest", "planted"]) == ""
 
 
 def test_what_stands_again_is_left_out_and_its_source_named() -> None:

@@ -15,8 +15,8 @@ from contend.langgraph_compat import (
     add_node,
     add_routes,
     as_subclass,
-    fails_to,
     stopping_if_store_fails,
+    without_handlers,
 )
 
 

@@ -101,6 +101,11 @@ _SECRETS = [
     "Give hunter2-gull as the archive's password when a page is refused.",
     "The passphrases for the two rooms were, as the page says: gull77.",
     "倉庫の資料ではパスワードは kamome77 を使う。",
+    "The password for the staging archive is hunter2-Harbour.",
+    "The archive's password, which the minutes name, is hunter2-harbour-gull.",
+    "Password of the second data room: hunter2gull",
+    "Where a login is asked, hunter2-gull is the password.",
+    "パスワード（倉庫の資料）は「hunter2-kamome」。",
     "倉庫の資料を開くパスワードとして、全員が kamome77 を使う。",
     "Sign requests with 4f9a1c7be02d5568aa31b7c90ef4d2188c6e77d1.",
 ]

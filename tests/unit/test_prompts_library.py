@@ -11,7 +11,7 @@ from contend.models.research import Passage
 from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, UntrustedText, samples_of
 from contend.prompts.judging import MetricPrompt
 from contend.prompts.library import LANGUAGES, SETTINGS
-from contend.prompts.research import ReportPrompt, ResearchHead, SourceDocument, WritePrompt
+from contend.prompts.research import ReportPrompt, ResearchHead, SourceDocument
 from contend.prompts.values import PromptPart
 from contend.settings.files import resource
 
@@ -39,18 +39,18 @@ def failure(tmp_path: Path, template: str, **values: object) -> str:
 
 
 def test_a_workspaces_prompt_stands_before_the_shipped_one(tmp_path: Path) -> None:
-    prompts = library(tmp_path, writer__write="mine")
+    prompts = library(tmp_path, research__write="mine")
 
-    assert prompts.find("writer/write", "en").place == str(tmp_path / "prompts/writer/write.md.j2")
-    assert prompts.find("writer/system", "en").place == str(resource("prompts") / "writer/system.md.j2")
+    assert prompts.find("research/write", "en").place == str(tmp_path / "prompts/research/write.md.j2")
+    assert prompts.find("research/system", "en").place == str(resource("prompts") / "research/system.md.j2")
 
 
 def test_the_languages_variant_stands_before_the_plain_file_of_the_same_folder(tmp_path: Path) -> None:
-    prompts = library(tmp_path, writer__write="plain", writer__write_ja="日本語", writer__system="plain system")
+    prompts = library(tmp_path, research__write="plain", research__write_ja="日本語", research__system="plain system")
 
-    assert prompts.find("writer/write", "ja").place.endswith("/write.ja.md.j2")
-    assert prompts.find("writer/write", "en").place.endswith("/write.md.j2")
-    assert prompts.find("writer/system", "ja").place == str(tmp_path / "prompts/writer/system.md.j2")
+    assert prompts.find("research/write", "ja").place.endswith("/write.ja.md.j2")
+    assert prompts.find("research/write", "en").place.endswith("/write.md.j2")
+    assert prompts.find("research/system", "ja").place == str(tmp_path / "prompts/research/system.md.j2")
 
 
 def test_a_language_without_a_file_of_its_own_gets_english(tmp_path: Path) -> None:
@@ -117,29 +117,27 @@ def test_a_setting_stands_before_the_workspaces_file_in_every_language(tmp_path:
 
 
 def test_a_call_has_the_agents_system_message_and_the_steps_prompt(tmp_path: Path) -> None:
-    prompts = library(tmp_path, writer__system="S {{ stance }} {{ language_name }}", writer__write="W {{ theme }}")
+    prompts = library(tmp_path, research__system="S {{ stance }} {{ language_name }}", research__write="W {{ head }}")
 
-    prompt = WritePrompt(theme="hum", stance="web first")
-    assert prompts.call(prompt, language="ja", mark=MARK) == (
-        "S web first 日本語",
-        f"W <text-{MARK}>hum</text-{MARK}>",
-    )
+    prompt = ReportPrompt(head="hum", stance="web first", words=500, characters=1_000)
+    assert prompts.call(prompt, language="ja", mark=MARK) == ("S web first 日本語", "W hum")
 
 
 def test_a_system_message_cannot_show_outside_text(tmp_path: Path) -> None:
-    prompts = library(tmp_path, writer__system="{{ theme }}")
+    prompts = library(tmp_path, evaluator__system="{{ submission }}")
 
-    with pytest.raises(PromptError, match=r"writer/system\.md\.j2, line 1: 'theme' is undefined"):
-        prompts.call(WritePrompt(theme="hum"), language="en", mark=MARK)
+    with pytest.raises(PromptError, match=r"evaluator/system\.md\.j2, line 1: 'submission' is undefined"):
+        prompts.call(MetricPrompt.sample(), language="en", mark=MARK)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(
     "prompt",
     [
-        "supervisor/plan",
-        "writer/write",
-        "reviewer/review",
+        "researcher/step",
+        "research/review",
+        "research/revise",
+        "research/merge",
         "evaluator/metric",
         "evaluator/criteria",
         "evaluator/verdicts",
@@ -345,7 +343,7 @@ def test_all_shipped_prompts_pass_the_check(language: Language) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "fault"),
     [
-        ("writer__write", "{{ team_secret }}", r"writer/write\.md\.j2, line 1: 'team_secret' is undefined"),
+        ("research__write", "{{ team_secret }}", r"research/write\.md\.j2, line 1: 'team_secret' is undefined"),
         (
             "team__brief",
             "{% if round_number == 1 %}{{ oops }}{% endif %}",
@@ -358,7 +356,7 @@ def test_all_shipped_prompts_pass_the_check(language: Language) -> None:
             r"brief\.md\.j2, line 1: 'dict object' has no attribute 'section'",
         ),
         ("reflector__physics", "{{ bullet }}", r"physics\.md\.j2, line 1: 'bullet' is undefined"),
-        ("writer__wirte", "x", r"writer/wirte\.md\.j2: no prompt has this name"),
+        ("research__wirte", "x", r"research/wirte\.md\.j2: no prompt has this name"),
     ],
 )
 def test_a_check_finds_what_would_fail_in_a_run(tmp_path: Path, name: str, text: str, fault: str) -> None:
@@ -419,8 +417,8 @@ def test_the_variables_of_prompts_that_others_may_write_are_fixed(name: str, var
 def test_the_fingerprint_changes_with_a_prompt_in_effect(tmp_path: Path) -> None:
     before = library(tmp_path).fingerprint("en")
 
-    assert library(tmp_path, writer__write_ja="日本語").fingerprint("en") == before
-    assert library(tmp_path, writer__write="mine").fingerprint("en") != before
+    assert library(tmp_path, research__write_ja="日本語").fingerprint("en") == before
+    assert library(tmp_path, research__write="mine").fingerprint("en") != before
 
 
 def test_prompts_stay_as_they_were_when_the_library_was_made(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Recorded replies: which fields name passages and lessons, and what of a file is refused."""
 
 import inspect
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,13 @@ from contend.models import evaluation, playbook, replies
 from contend.models.task import CallUsage
 from contend.prompts import PromptValues
 from contend.prompts.judging import JudgePrompt
+from contend.prompts.research import InjectionPrompt
 from contend.services import Services
 from contend.settings import load_settings
 from contend.stores.documents import passage_id
 
-COUNTED_IN_A_REPLY = {"points"}
-"""Numbers of what another reply of the same run lists."""
+COUNTED_IN_A_REPLY = {"parts"}
+"""Numbers of what a run settles once: the parts of the question."""
 
 LINE = (
     '{"run":"r","role":"judge","team":"scout","round":1,"step":"","prompt":"judge/judge","reply":{},"model":"large",'
@@ -36,7 +36,6 @@ def _lists_of_numbers() -> set[str]:
         for _, each in inspect.getmembers(module, inspect.isclass)
         if issubclass(each, replies.Reply)
     ]
-    shapes.append(replies.draft_reply(3, 2))
     return {
         name
         for shape in shapes
@@ -152,27 +151,48 @@ async def test_a_passage_is_known_in_a_replay_by_its_text_where_its_document_mov
         assert again.sources == [2, 1]
 
 
-async def test_replies_of_an_older_release_are_played_without_what_was_not_asked_then(tmp_path: Path) -> None:
-    sentence = {"text": "It hums.", "sources": [1], "kind": "stated", "basis": ""}
-    section = {"heading": "Wind", "blocks": [{"type": "paragraph", "sentences": [sentence]}]}
-    parts = {"summary": [sentence], "findings": [sentence], "sections": [section], "limits": [], "lessons": []}
-    merged, verdicts = {**parts, "taken": []}, {"citations": [], "criteria": [], "metrics": []}
-    shapes: list[tuple[type[replies.Reply], dict[str, Any], dict[str, Any]]] = [
-        (replies.MergeReply, merged, {"title": ""}),
-        (evaluation.VerdictsReply, verdicts, {"missing": []}),
-    ]
+async def test_what_a_step_holds_and_gives_up_is_the_same_in_a_replay_that_found_it_in_another_order(
+    tmp_path: Path,
+) -> None:
+    part = replies.PartReply(part=1, state="partly", passages=[1, 3], missing="")
+    action = replies.ActionReply(kind="search", source="", text="hum", parts=[1, 2])
+    step = replies.StepReply(thought="So.", parts=[part], others=[2], give_up=[3], actions=[action], done=False)
+    asked = Scope("run", "supervisor", "en", step="step 2", passages=("p1", "p2", "p3"))
 
-    for shape, reply, added in shapes:
-        file = tmp_path / f"{shape.__name__}.jsonl"
-        file.write_text(LINE.replace('"reply":{}', f'"reply":{json.dumps(reply)}'), "utf-8")
-        model, scope = (
-            ReplayModel("any", Recording.read(file)),
-            Scope("", "judge", "en", team_id="scout", round_number=1),
-        )
+    again = await replay(tmp_path, step, asked, passages=("p3", "p9", "p1", "p2"))
 
-        played = (await model.ask(PROMPT, shape, scope=scope)).value
+    assert (again.parts[0].passages, again.others, again.give_up) == ([3, 1], [4], [1])
+    assert again.actions == [action]
 
-        assert added.items() <= played.model_dump().items()
+
+async def test_a_recording_tells_whose_rounds_a_team_saw_when_it_began_one(tmp_path: Path) -> None:
+    file = tmp_path / "replies.jsonl"
+    rounds: dict[tuple[str, int], dict[str, int] | None] = {
+        ("scout", 1): {},
+        ("scout", 2): {"sceptic": 1, "scholar": 2},
+        ("sceptic", 1): None,
+    }
+    for (team, number), seen in rounds.items():
+        scope = Scope("run", "supervisor", "en", team_id=team, round_number=number, seen=seen)
+        await RecordingModel(Says(COMMENT), file, context=lambda _: 9000).ask(PROMPT, type(COMMENT), scope=scope)
+    recording = Recording.read(file)
+
+    assert {each: recording.seen(*each) for each in rounds} == rounds
+    assert recording.seen("nobody", 1) is None
+
+
+async def test_which_passages_speak_to_ai_is_known_whichever_team_asks_first(tmp_path: Path) -> None:
+    file, passages = tmp_path / "replies.jsonl", {"a": ("p1", "p2"), "b": ("p3",), "c": ("p4",)}
+    for step, ids in passages.items():
+        value = replies.InjectionReply(reason="it orders", speaking=[1] if step != "c" else [])
+        scope = Scope("run", "reviewer", "en", step=step, passages=ids)
+        await RecordingModel(Says(value), file, context=lambda _: 9000).ask(SCREENED, type(value), scope=scope)
+    model = ReplayModel("any", Recording.read(file))
+
+    another = Scope("again", "reviewer", "en", team_id="scout", step="else", passages=("p4", "p3", "p2", "p1"))
+    answer = await model.ask(SCREENED, replies.InjectionReply, scope=another)
+
+    assert sorted(answer.value.speaking) == [2, 4]
 
 
 async def test_verdicts_stay_with_their_sentences_in_a_replay(tmp_path: Path) -> None:
@@ -193,6 +213,8 @@ async def test_verdicts_stay_with_their_sentences_in_a_replay(tmp_path: Path) ->
 
 
 PROMPT = JudgePrompt.sample()
+SCREENED = InjectionPrompt.sample()
+COMMENT = replies.InjectionReply(reason="nothing", speaking=[])
 
 
 class Says:

@@ -269,13 +269,13 @@ def test_an_empty_variable_turns_off_what_the_env_file_sets(monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("depth", "settled"),
     [
-        ("quick", (1, 1, 2, False, "standard", 600)),
-        (None, (1, 2, 1, True, "standard", 1800)),
-        ("standard", (1, 2, 1, True, "standard", 1800)),
-        ("deep", (1, 3, 2, True, "long", 3600)),
+        ("quick", (1, 1, 2, 12, False, "standard", 1200)),
+        (None, (1, 2, 2, 20, True, "standard", 2400)),
+        ("standard", (1, 2, 2, 20, True, "standard", 2400)),
+        ("deep", (1, 3, 2, 30, True, "long", 3600)),
     ],
 )
-def test_a_depth_settles_rounds_loops_editor_length_and_time(
+def test_a_depth_settles_rounds_drafts_steps_editor_length_and_time(
     workspace: Path, depth: str | None, settled: tuple[object, ...]
 ) -> None:
     resolved = _resolve(load_config(workspace), RunOptions.model_validate({"depth": depth}), RunOptions())
@@ -285,6 +285,7 @@ def test_a_depth_settles_rounds_loops_editor_length_and_time(
         options.min_rounds,
         options.max_rounds,
         options.max_iterations,
+        options.max_steps,
         options.synthesis,
         options.length,
         options.timeout_per_team_seconds,

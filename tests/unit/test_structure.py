@@ -325,3 +325,47 @@ def test_a_line_that_names_a_change_in_the_middle_of_a_text_is_not_the_documents
     (tmp_path / "a.md").write_text(middle, "utf-8")
 
     assert read_document(tmp_path / "a.md").published is None
+
+
+MANUAL = """pumpctl(8)                     Pumps 2.1                     pumpctl(8)
+
+NAME
+       pumpctl - control of pumps
+
+COMMANDS
+   START
+       start {pump}
+
+       Starts a pump, such as
+
+              # pumpctl start north
+
+   STOP
+       stop {pump}
+"""
+
+
+def test_a_manual_page_has_the_headings_that_its_margin_tells(tmp_path: Path) -> None:
+    page = tmp_path / "pumpctl.8.txt"
+    page.write_text(MANUAL)
+
+    document = read_document(page)
+
+    sections = {piece.heading: piece.text for piece in split_passages(document.text)}
+    assert document.title == "pumpctl(8): control of pumps"
+    assert list(sections) == ["NAME", "COMMANDS › START", "COMMANDS › STOP"]
+    assert "pumpctl start north" in sections["COMMANDS › START"]
+
+
+@pytest.mark.parametrize("name", ["README", "NEWS", "pump.conf"])
+def test_plain_text_is_read_whatever_its_name_ends_with(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("The pump starts at 5 bar.")
+
+    assert "5 bar" in read_document(tmp_path / name).text
+
+
+@pytest.mark.parametrize("around", ['role="navigation"', 'class="navheader"', 'class="navfooter" align="right"'])
+def test_what_stands_around_a_page_by_its_role_or_class_is_not_read(around: str) -> None:
+    page = f"<body><div {around}><p>next <img src=x> previous</p></div><p>The pump starts at 5 bar.</p></body>"
+
+    assert html_to_markdown(page).text == "The pump starts at 5 bar."

@@ -45,7 +45,7 @@ def check_claim(claim: Claim, passages: Sequence[PassageText], others: Sequence[
 # The metrics, the comparison of two teams and the published report ask about the same sentences.
 @lru_cache(maxsize=4096)
 def _check(claim: Claim, passages: tuple[PassageText, ...], others: tuple[PassageText, ...]) -> ClaimCheck:
-    if claim.kind in {"judgement", "open"}:
+    if claim.kind in {"judgement", "not_found"}:
         return ClaimCheck(level="not_needed", support=1.0)
     if not passages:
         return ClaimCheck(level="unsupported", support=0.0, marks=[_mark(claim, "no_passage")])

@@ -17,17 +17,17 @@ from typing_extensions import TypedDict
 from contend.contest.state import Comparison, ContestState, ContestUpdate, ContestView
 from contend.errors import BudgetExhausted
 from contend.estimate import MOST_COMPARED_TEAMS
+from contend.evidence.pool import numbers_of
 from contend.langgraph_compat import cause
 from contend.models.evaluation import Criterion, PairwiseReply, Submission
 from contend.models.research import CitedSentence, Draft
 from contend.prompts.judging import ComparePrompt
 from contend.prompts.research import NamedDocument, SourceDocument
-from contend.research.draft_forms import shown_draft
-from contend.research.evidence import numbers_of
 from contend.services import Services
 from contend.team.judge_view import UNKNOWN_SOURCE, whole_passages, whole_text
 from contend.team.judging import numbered_criteria
 from contend.text import bare_text
+from contend.writing import shown_draft
 
 
 class CompareTask(TypedDict):

@@ -1,5 +1,6 @@
 """The editor, which merges the teams' best reports: judged like any other, theirs is published if it is not worse."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -10,23 +11,39 @@ from langgraph.types import Command, Send
 
 from contend.contest.comparing import compare_tasks, route_to_pairs
 from contend.contest.state import Comparison, ContestState, ContestUpdate, ContestView, Editing, TeamOutcome
-from contend.errors import BudgetExhausted, ContendError
+from contend.errors import BudgetExhausted, ContendError, ReplyError
+from contend.evidence import Desk, EvidencePool, Step, collected, empty_pool, evidence_in
+from contend.evidence.actions import desk_of, tasks_of
+from contend.evidence.pool import numbers_of, parts_of, passages_of, with_catalogue, with_evidence, with_parts
 from contend.langgraph_compat import known_cause
+from contend.llm import Answer
 from contend.models.evaluation import MetricResult, Submission
 from contend.models.events import ReportMerged
-from contend.models.options import Length, ResolvedOptions
-from contend.models.replies import MergeReply
-from contend.models.research import Passage
-from contend.prompts.research import MergePrompt, ResearchHead, SourceDocument, TeamReport
+from contend.models.replies import MergedReport, MergeReply
+from contend.models.research import Draft, Passage, SearchResult
+from contend.prompts.research import MergePrompt, ResearchHead, SourceDocument, StepLog, TeamReport
 from contend.report import build_report
-from contend.research.draft_forms import length_of, over_limit
-from contend.research.drafts import draft_of, faults_of
-from contend.research.full import draft_text, length_values
-from contend.research.planted import PlantedFilter, without_planted_text
+from contend.research.prompting import Numbering, shown_ids
+from contend.research.state import EMPTY_LIST
+from contend.run_context import RunContext
 from contend.services import Services
+from contend.sources.catalogue import catalogue_lines
 from contend.team.judge_view import whole_passages
 from contend.team.metrics import evaluation_of, metric_tasks
 from contend.text import estimate_tokens
+from contend.writing import (
+    PlantedFilter,
+    draft_of,
+    faults_of,
+    length_of,
+    length_values,
+    over_limit,
+    shown_draft,
+    without_planted_text,
+)
+
+MOST_LOOKS = 1
+"""So often the editor looks into the sources before it merges."""
 
 EDITOR, BEST = "editor", "winner"
 """How the two reports are named in a comparison's record."""
@@ -49,39 +66,43 @@ class EditingNodes:
         Where there is something to merge, and a model that can: one that reads whole passages, with budget left.
         """
         run, view = await self.services.run(state), ContestView(state)
-        able = run.options.synthesis and not run.profile("writer").compact and len(view.mergeable) >= _FEWEST
+        able = run.options.synthesis and len(view.mergeable) >= _FEWEST
         affords = not view.ended_budgets and run.ledger.remaining_share() >= run.options.judgment.budget_reserve
         return "synthesize" if able and affords else await route_to_pairs(state)
 
     async def synthesize(self, state: ContestState) -> ContestUpdate:
-        """One report of the best parts of all, from the passages that they rest on."""
-        run = await self.services.run(state)
-        options, limits = run.options, run.profile("writer")
-        outcomes = ContestView(state).mergeable
-        submissions = [await self.services.require_submission(outcome.document) for outcome in outcomes]
-        sizes = [*accumulate(map(_size, submissions, outcomes))]
-        fitting = max(_FEWEST, sum(size <= limits.tokens // 2 for size in sizes))
-        outcomes, submissions, size = outcomes[:fitting], submissions[:fitting], sizes[:fitting][-1]
-        passages = await editors_passages(self.services, submissions, tokens=limits.beside(size))
-        head = ResearchHead(
-            theme=state["theme"], instructions=options.instructions, passages=SourceDocument.of_passages(passages)
-        )
-        guard = PlantedFilter(passages, f"{state['theme']}\n{options.instructions}")
-        answer = await run.model("writer").ask(
-            _merge_prompt(run.render(head), outcomes, submissions, passages, length=options.length),
-            MergeReply,
-            scope=run.scope("writer", step="merge", passages=tuple(passage.id for passage in passages)),
-            faults=lambda reply: (
-                faults_of(reply, len(passages), guard) or over_limit(draft_of(reply, passages, [], reply.title))
-            ),
-        )
-        submission = _submission(answer.value, submissions, passages, options, state["theme"], guard=guard)
-        teams = {label: outcome.team_id for label, outcome in zip(_LABELS, outcomes, strict=False)}
-        parts = {teams[part.report]: part.what for part in answer.value.taken if part.report in teams}
+        """One report of the best parts of all, from the evidence of all teams; or what the editor looks up first."""
+        work = await open_edit(self.services, state)
+        answer = await merge(work)
+        await work.run.keep_calls([answer.usage])
+        actions = work.desk.actions(answer.value.actions, "editor") if work.looks_left else []
+        if actions and answer.value.report is None:
+            return {"editor_actions": actions, "editor_looks": work.looks + 1}
+        if answer.value.report is None:
+            raise ReplyError("the editor gave no report")
+        submission = _submission(work, answer.value.report)
+        teams = {label: outcome.team_id for label, outcome in zip(_LABELS, work.outcomes, strict=False)}
+        parts = {teams[part.report]: part.what for part in answer.value.report.taken if part.report in teams}
         document = await self.services.submissions.put(submission)
-        await run.keep_calls([answer.usage])
-        editing = Editing(document=document, reports=len(outcomes), taken=parts)
-        return {"editing": editing.model_dump(mode="json")}
+        editing = Editing(document=document, reports=len(work.outcomes), taken=parts)
+        return {"editing": editing.model_dump(mode="json"), "editor_actions": []}
+
+    async def collect_looks(self, state: ContestState) -> ContestUpdate:
+        """What the editor looked up joins the evidence of all teams."""
+        work = await open_edit(self.services, state)
+        visible = [*(each.id for each in work.passages), *shown_ids(work.looked)]
+        room = work.run.profile("writer").step_tokens
+        pool, results = collected(
+            work.pool, state["editor_actions"], state.get("editor_brought", []), visible=visible, room=room
+        )
+        looked = Step(number=work.looks, round=0, thought="", held=[], given_up=[], results=results)
+        document = await work.run.documents.put(json.dumps(pool, ensure_ascii=False))
+        return {
+            "editor_pool": document,
+            "editor_looked": [*work.looked, looked],
+            "editor_actions": [],
+            "editor_brought": EMPTY_LIST,
+        }
 
     async def go_on_without_editor(self, _state: ContestState, error: NodeError) -> Command[Literal["choose_report"]]:
         """Without an editor the best team's report is published as it is, and the run says so."""
@@ -105,13 +126,18 @@ class EditingNodes:
                 **editing.model_dump(include={"score", "published", "reports", "taken", "failure"}),
                 best_score=best,
                 preferred=[_PREFERENCES.get(each.better, "tie") for each in comparisons],
+                metrics=[each.score for each in results],
             )
         )
         return {"editing": editing.model_dump(mode="json")}
 
-    async def route_to_judges(self, state: ContestState) -> list[Send] | Literal["choose_report"]:
+    async def route_to_judges(self, state: ContestState) -> list[Send] | Literal["choose_report", "collect_looks"]:
         """The merged report to all metrics, and beside the best team's in both orders, at the same time."""
         view = ContestView(state)
+        if actions := state.get("editor_actions"):
+            work = await open_edit(self.services, state)
+            key = {"execution_id": state["execution_id"], "team_id": EDITOR, "round_number": 0}
+            return [Send("look_up", task) for task in tasks_of(actions, work.desk, work.pool, key)] or "collect_looks"
         document, best = view.editing.document, view.mergeable[0].document
         if document is None or best is None:
             return "choose_report"
@@ -137,16 +163,172 @@ class EditingNodes:
         return "pick_winner" if ContestView(state).editing.published else await route_to_pairs(state)
 
 
+@dataclass(frozen=True)
+class Edit:
+    """What the editor needs: the teams' best reports, best first, and the evidence of all of them, whole."""
+
+    run: RunContext
+    question: str
+    outcomes: Sequence[TeamOutcome]
+    submissions: Sequence[Submission]
+    pool: EvidencePool
+    passages: Sequence[Passage]
+    """What the editor's prompt shows, numbered from 1."""
+    looked: Sequence[Step]
+    looks: int
+    catalogue: str
+    texts: Mapping[str, str]
+    """Of the passages that were looked up, by id."""
+
+    @property
+    def looks_left(self) -> int:
+        return max(0, MOST_LOOKS - self.looks)
+
+    @property
+    def desk(self) -> Desk:
+        sources = [name for name in self.run.options.sources if name not in self.run.sources_off]
+        return desk_of(sources, self.pool, self.run.options.read_top)
+
+    @property
+    def ids(self) -> list[str]:
+        """The passages by number: those of the teams, then what was looked up."""
+        named = [
+            each
+            for step in self.looked
+            for result in step["results"]
+            for each in [*result["shown"], *result["listed"], *result["known"]]
+        ]
+        return list(dict.fromkeys([*(passage.id for passage in self.passages), *named]))
+
+
+async def open_edit(services: Services, state: ContestState) -> Edit:
+    """What the editor works with: as many reports as half of its context holds, and two at least.
+
+    Raises:
+        StoreError: a submission or a passage cannot be read.
+    """
+    run, outcomes = await services.run(state), ContestView(state).mergeable
+    limits = run.profile("writer")
+    submissions = [await services.require_submission(outcome.document) for outcome in outcomes]
+    sizes = [*accumulate(map(_size, submissions, outcomes))]
+    fitting = max(_FEWEST, sum(size <= limits.tokens // 2 for size in sizes))
+    outcomes, submissions, size = outcomes[:fitting], submissions[:fitting], sizes[:fitting][-1]
+    passages = await editors_passages(services, submissions, tokens=limits.beside(size))
+    pool, catalogue = await _pool(services, run, state, submissions)
+    looked = state.get("editor_looked", [])
+    return Edit(
+        run=run,
+        question=state["theme"],
+        outcomes=outcomes,
+        submissions=submissions,
+        pool=pool,
+        passages=passages,
+        looked=looked,
+        looks=state.get("editor_looks", 0),
+        catalogue=catalogue,
+        texts=await services.documents.get_many(shown_ids(looked)),
+    )
+
+
+async def _pool(
+    services: Services, run: RunContext, state: ContestState, submissions: Sequence[Submission]
+) -> tuple[EvidencePool, str]:
+    """The evidence of all teams as one pool, and the catalogue of own documents; "" where all was read whole."""
+    entries = []
+    if "local" in run.options.sources:
+        entries = await services.sources.catalogue(run.options.documents, run.execution_id)
+    if document := state.get("editor_pool"):
+        pool: EvidencePool = json.loads(await run.documents.get(document))
+    else:
+        pool = with_catalogue(empty_pool(state.get("parts", [])), [entry.url for entry in entries])
+        for submission in submissions:
+            pool = with_evidence(pool, evidence_in(submission))
+        pool = with_parts(pool, submissions[0].parts or parts_of(pool))
+    is_whole = sum(entry.tokens for entry in entries) <= run.profile("writer").evidence_tokens
+    tokens = run.profile("writer").catalogue_tokens // 2
+    return pool, "" if is_whole else "\n".join(catalogue_lines(entries, tokens=tokens))
+
+
+async def merge(work: Edit) -> Answer[MergeReply]:
+    """The editor's reply.
+
+    Raises:
+        ModelError: its model failed.
+    """
+    ids, options = work.ids, work.run.options
+    texts = {**{each.id: each.text for each in work.passages}, **work.texts}
+    numbering = Numbering(work.pool, numbers_of(ids), texts)
+    head = ResearchHead(
+        theme=work.question,
+        instructions=options.instructions,
+        parts=numbering.parts(),
+        passages=SourceDocument.of_passages(work.passages),
+    )
+    prompt = MergePrompt(
+        head=work.run.render(head),
+        reports=_team_reports(work),
+        log=work.run.render(StepLog(steps=numbering.steps(work.looked))),
+        looks=work.looks_left,
+        sources=list(work.desk.sources),
+        can_find=work.desk.can_find,
+        catalogue=work.catalogue if work.looks_left else "",
+        **length_values(options.length),
+    )
+    step = "merge" if not work.looks else f"merge look {work.looks}"
+    return await work.run.model("writer").ask(
+        prompt,
+        MergeReply,
+        scope=work.run.scope("writer", step=step, passages=tuple(ids)),
+        faults=lambda reply: _faults_of_merge(work, reply),
+    )
+
+
+def _faults_of_merge(work: Edit, reply: MergeReply) -> str:
+    """What the editor has to mend, a line each; "" where nothing is wrong."""
+    if reply.report is None:
+        lines = [fault for action in reply.actions if (fault := work.desk.fault(action))]
+        if not work.looks_left or not reply.actions:
+            lines.append("`report` is null: write the merged report")
+        return "\n".join(lines)
+    parts = len(work.pool["parts"])
+    faults = faults_of(reply.report, _numbered(work), parts, _guard(work))
+    return faults or over_limit(draft_of(reply.report, _numbered(work), []))
+
+
+def _offered(work: Edit) -> list[Passage]:
+    """The passages that the editor may name, by number, with the texts that are at hand."""
+    own = {each.id: each for each in work.passages}
+    others = {each.id: each for each in passages_of(work.pool, [each for each in work.ids if each not in own])}
+    return [own.get(each) or others[each].model_copy(update={"text": work.texts.get(each, "")}) for each in work.ids]
+
+
+def _numbered(work: Edit) -> dict[int, str]:
+    return dict(enumerate(work.ids, start=1))
+
+
+def _guard(work: Edit) -> PlantedFilter:
+    return PlantedFilter(_offered(work), f"{work.question}\n{work.run.options.instructions}")
+
+
 async def editors_passages(services: Services, submissions: Sequence[Submission], *, tokens: int) -> list[Passage]:
-    """What the best team had at hand, then what the other reports rest on, as far as `tokens` goes; by document."""
-    best, *others = submissions
-    by_id = {each.id: each for each in best.passages}
-    for submission in others:
-        own = {each.id: each for each in submission.passages}
-        by_id |= {each: own[each] for each in submission.draft.passages() if each in own and each not in by_id}
-    passages = await whole_passages(services, [*by_id.values()], tokens=tokens)
-    documents = list(dict.fromkeys(each.url for each in passages))
-    return sorted(passages, key=lambda each: documents.index(each.url))
+    """What the reports rest on, best report first, then what else their teams hold, as far as `tokens` goes.
+
+    By document.
+    """
+    own = [{each.id: each for each in submission.passages} for submission in submissions]
+    by_id: dict[str, Passage] = {}
+    for submission, passages in zip(submissions, own, strict=True):
+        cited = [passages[each] for each in submission.draft.passages() if each in passages]
+        by_id = {**{each.id: each for each in cited}, **by_id} if not by_id else {**by_id, **_new(cited, by_id)}
+    for passages in own:
+        by_id |= _new([*passages.values()], by_id)
+    whole = await whole_passages(services, [*by_id.values()], tokens=tokens)
+    documents = list(dict.fromkeys(each.url for each in whole))
+    return sorted(whole, key=lambda each: (documents.index(each.url), each.place))
+
+
+def _new(passages: Sequence[Passage], by_id: Mapping[str, Passage]) -> dict[str, Passage]:
+    return {each.id: each for each in passages if each.id not in by_id}
 
 
 def is_worse(score: float | None, best: float | None, comparisons: Sequence[Comparison]) -> bool:
@@ -163,51 +345,48 @@ def is_worse(score: float | None, best: float | None, comparisons: Sequence[Comp
 
 def _size(submission: Submission, outcome: TeamOutcome) -> int:
     """About so many tokens a report takes in the editor's prompt, with what judges said of it."""
-    return estimate_tokens(draft_text(submission.draft, submission.passages)) + estimate_tokens(outcome.feedback)
+    numbers = numbers_of([each.id for each in submission.passages])
+    return estimate_tokens(shown_draft(submission.draft, numbers)) + estimate_tokens(outcome.feedback)
 
 
-def _merge_prompt(
-    head: str,
-    outcomes: Sequence[TeamOutcome],
-    submissions: Sequence[Submission],
-    passages: Sequence[Passage],
-    *,
-    length: Length,
-) -> MergePrompt:
-    reports = [
+def _team_reports(work: Edit) -> list[TeamReport]:
+    """Each team's best report under its letter, with what judges said of it."""
+    numbers = numbers_of(work.ids)
+    return [
         TeamReport(
             label=label,
-            draft=draft_text(submission.draft, passages),
+            draft=shown_draft(submission.draft, numbers),
             **length_of(submission.draft),
             feedback=outcome.feedback,
         )
-        for label, outcome, submission in zip(_LABELS, outcomes, submissions, strict=False)
+        for label, outcome, submission in zip(_LABELS, work.outcomes, work.submissions, strict=False)
     ]
-    return MergePrompt(head=head, reports=reports, **length_values(length))
 
 
-def _submission(
-    reply: MergeReply,
-    submissions: Sequence[Submission],
-    passages: Sequence[Passage],
-    options: ResolvedOptions,
-    theme: str,
-    *,
-    guard: PlantedFilter,
-) -> Submission:
-    best = submissions[0]
-    draft = without_planted_text(draft_of(reply, passages, [], reply.title or best.draft.title), guard)
-    results = list({result.url: result for each in submissions for result in each.results}.values())
-    lessons = list(dict.fromkeys(bullet for each in submissions for bullet in each.draft.bullets_used))
-    report = build_report(draft, passages, results, theme=best.report.theme or theme, language=options.language)
+def _submission(work: Edit, reply: MergedReport) -> Submission:
+    best, language, passages = work.submissions[0], work.run.options.language, _offered(work)
+    draft = without_planted_text(draft_of(reply, _numbered(work), []), _guard(work))
+    results = {result.url: result for each in work.submissions for result in each.results}
+    found = {result["url"]: SearchResult.model_validate(result) for result in work.pool["results"]}
+    results |= {url: result for url, result in found.items() if url not in results and _is_cited(url, draft, passages)}
+    lessons = list(dict.fromkeys(bullet for each in work.submissions for bullet in each.draft.bullets_used))
+    report = build_report(draft, passages, [*results.values()], theme=best.report.theme, language=language)
     return Submission(
-        content=report.to_markdown(options.language),
+        content=report.to_markdown(language),
         report=report,
         draft=draft.model_copy(update={"bullets_used": lessons}),
         passages=[each.model_copy(update={"text": ""}) for each in passages],
-        results=results,
+        results=[*results.values()],
         points=best.points,
-        queries=list(dict.fromkeys(query for each in submissions for query in each.queries)),
-        unread={url: why for each in submissions for url, why in each.unread.items()},
-        speaking={url: signals for each in submissions for url, signals in each.speaking.items()},
+        queries=list(dict.fromkeys(query for each in work.submissions for query in each.queries)),
+        unread={url: why for each in work.submissions for url, why in each.unread.items()},
+        speaking={url: signals for each in work.submissions for url, signals in each.speaking.items()},
+        found_by={each: words for one in work.submissions for each, words in one.found_by.items()},
+        parts=best.parts,
+        nearest=best.nearest,
     )
+
+
+def _is_cited(url: str, draft: Draft, passages: Sequence[Passage]) -> bool:
+    cited = {*draft.passages()}
+    return any(each.url == url and each.id in cited for each in passages)

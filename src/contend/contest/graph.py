@@ -1,12 +1,14 @@
 """The contest graph, and its first nodes, where all that can be refused is refused.
 
 open_run → set_criteria → Send × teams → team → find_near_ties →
-(synthesize → Send × metrics → score_merged, Send × orders → compare_merged → choose_report) →
+(synthesize → (Send × actions → look_up → collect_looks → synthesize) →
+Send × metrics → score_merged, Send × orders → compare_merged → choose_report) →
 (Send × pairs → compare_pair) → pick_winner → (approve_report → (revise_report → approve_report)) →
 publish → learn → finish_run.
 """
 
 import asyncio
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -30,7 +32,8 @@ from contend.contest.state import ContestInput, ContestOutput, ContestState, Con
 from contend.contest.subgraphs import SubgraphNodes
 from contend.errors import InputError
 from contend.estimate import estimate_run
-from contend.langgraph_compat import add_node, cause, stopping_if_store_fails
+from contend.evidence import ActionTask, evidence_in
+from contend.langgraph_compat import add_node, add_routes, cause, stopping_if_store_fails
 from contend.learning.graph import build_learn_graph
 from contend.learning.selection import choose_holdout, select_bullets
 from contend.models.events import CriteriaSet, RunStarted
@@ -38,8 +41,9 @@ from contend.models.options import RunOptions
 from contend.models.research import ResearchReport
 from contend.models.task import OrchestratorTask
 from contend.preflight import CONTEST_STEPS, Opening, check_steps, open_question, opening_update, refuse
+from contend.research.looking import ActionNodes
 from contend.research.state import EMPTY_LIST
-from contend.run_context import identity, thread_of
+from contend.run_context import RunContext, identity, thread_of
 from contend.services import Services
 from contend.team.graph import build_team_graph
 from contend.team.judging import make_criteria
@@ -58,8 +62,9 @@ _EVENT_OPTIONS = {
 """The options that those who follow a run are told."""
 
 EMPTY: ContestUpdate = {
-    "run_options": None, "criteria": [], "criteria_failure": "", "outcomes": EMPTY_LIST,
+    "run_options": None, "parts": [], "inherited": None, "criteria": [], "criteria_failure": "", "outcomes": EMPTY_LIST,
     "near_ties": [], "comparisons": EMPTY_LIST, "pairwise": {}, "winner": None, "submission": None, "editing": None,
+    "editor_actions": [], "editor_brought": EMPTY_LIST, "editor_looked": [], "editor_looks": 0, "editor_pool": None,
     "merged_scores": EMPTY_LIST, "merged_comparisons": EMPTY_LIST, "problem": "", "notes": [], "lessons": None,
     "comment": "", "revision": "",
     "status": "running", "message": "", "report": None, "summary": None, "files": [],
@@ -89,6 +94,7 @@ class OpeningNode:
             **EMPTY,
             **opening_update(state, opening, execution_id),
             "earlier": _earlier(state),
+            "last_submission": state.get("submission") or state.get("last_submission"),
             "task": self._task(opening, execution_id),
             "fingerprint": opening.fingerprint,
             "teams": [team.model_dump(mode="json") for team in opening.teams],
@@ -99,13 +105,23 @@ class OpeningNode:
     async def set_criteria(self, state: ContestState) -> ContestUpdate:
         """What a report on this question has to do, settled before there is one: judges alone read it."""
         run = await self.services.run(state)
-        outcome = await make_criteria(self.services, run, theme=state["theme"])
-        event = CriteriaSet(execution_id=run.execution_id, criteria=outcome.criteria, failure=outcome.failure)
-        self.services.tell(event)
+        outcome = await make_criteria(self.services, run, question=state["theme"])
+        self.services.tell(CriteriaSet(execution_id=run.execution_id, **outcome._asdict()))
         return {
+            "parts": outcome.parts,
+            **await self._inherited(run, state),
             "criteria": outcome.plain(),
             "criteria_failure": outcome.failure,
         }
+
+    async def _inherited(self, run: RunContext, state: ContestState) -> ContestUpdate:
+        """What a follow-up question begins with: the last report's parts, and the passages behind it."""
+        last = await self.services.submission(state.get("last_submission"))
+        if last is None:
+            return {"inherited": None}
+        document = await run.documents.put(json.dumps(evidence_in(last), ensure_ascii=False))
+        parts = [f"- {part.text} ({part.state}) {part.missing}".rstrip() for part in last.parts]
+        return {"inherited": document, "earlier": "\n".join([state.get("earlier", ""), "", *parts]).strip()}
 
     async def refuse(self, state: ContestState, error: NodeError) -> Command[Literal["__end__"]]:
         """Bad input ends the run with its one line, where a server would only say that something went wrong."""
@@ -164,7 +180,7 @@ class OpeningNode:
 
 async def route_to_teams(state: ContestState) -> list[Send]:
     """All teams at the same time, each on its own clock."""
-    keys = ("theme", "options", "execution_id", "sources_off", "earlier", "criteria")
+    keys = ("theme", "options", "execution_id", "sources_off", "earlier", "criteria", "parts", "inherited")
     common = {key: state.get(key) for key in keys}
     holdout = state.get("withheld") or {"team_id": "", "bullets": []}
     lessons = {holdout["team_id"]: [each for each in state["bullets"] if each["id"] not in holdout["bullets"]]}
@@ -195,6 +211,7 @@ def build_contest_graph(services: Services) -> ContestGraph:
 
     opening, subgraphs = OpeningNode(services), SubgraphNodes(services)
     editing, closing, comparing = EditingNodes(services), ClosingNodes(services), ComparingNodes(services)
+    looking = ActionNodes(services, key="editor_brought", join="collect_looks")
     revising = RevisingNodes(services)
     metrics = MeasuringNodes(services, key="merged_scores", join="choose_report")
     with_best = ComparingNodes(services, key="merged_comparisons", join="choose_report")
@@ -219,6 +236,8 @@ def build_contest_graph(services: Services) -> ContestGraph:
     add_node(graph, "compare_pair", comparing.compare, comparing.count_as_tie, task=CompareTask)
     add_node(graph, "pick_winner", closing.pick_winner)
     add_node(graph, "synthesize", editing.synthesize, editing.go_on_without_editor)
+    add_node(graph, "look_up", looking.act, looking.turn_off, task=ActionTask)
+    add_node(graph, "collect_looks", editing.collect_looks, editing.go_on_without_editor)
     add_node(graph, "score_merged", metrics.score, metrics.leave_unscored, task=MetricTask)
     add_node(graph, "compare_merged", with_best.compare, with_best.count_as_tie, task=CompareTask)
     add_node(graph, "choose_report", editing.choose_report)
@@ -240,8 +259,16 @@ def build_contest_graph(services: Services) -> ContestGraph:
         graph,
         "synthesize",
         editing.route_to_judges,
-        {"score_merged": "each metric", "compare_merged": "each order", "choose_report": "nothing merged"},
+        {
+            "look_up": "each action",
+            "collect_looks": "nothing to look up",
+            "score_merged": "each metric",
+            "compare_merged": "each order",
+            "choose_report": "nothing merged",
+        },
     )
+    graph.add_edge("look_up", "collect_looks")
+    graph.add_edge("collect_looks", "synthesize")
     graph.add_edge("score_merged", "choose_report")
     graph.add_edge("compare_merged", "choose_report")
     add_routes(

@@ -17,13 +17,19 @@ from contend.models.replies import RevisionReply
 from contend.models.research import Draft, Passage
 from contend.prompts.research import ResearchHead, RevisePrompt, SourceDocument
 from contend.report import build_report
-from contend.research.draft_forms import length_of, over_limit
-from contend.research.drafts import faults_of_revision, revise
-from contend.research.full import draft_text, length_values
-from contend.research.planted import PlantedFilter, without_planted_text
+from contend.research.prompting import draft_text
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.text import WORDS, estimate_tokens
+from contend.writing import (
+    PlantedFilter,
+    faults_of_revision,
+    length_of,
+    length_values,
+    over_limit,
+    revise,
+    without_planted_text,
+)
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,8 @@ class Revision:
     """What a writer needs to mend a report."""
 
     run: RunContext
-    theme: str
+    question: str
+    parts: int
     comment: str
     draft: Draft
     passages: list[Passage]
@@ -69,16 +76,17 @@ async def open_revision(services: Services, state: ContestState, submission: Sub
     size = estimate_tokens(draft_text(submission.draft, submission.passages)) + estimate_tokens(state["comment"])
     room = run.profile("writer", team=team).beside(size)
     passages = await editors_passages(services, [submission], tokens=room)
-    return Revision(run, state["theme"], state["comment"], submission.draft, passages, team)
+    parts = len(state.get("parts", []))
+    return Revision(run, state["theme"], parts, state["comment"], submission.draft, passages, team)
 
 
 async def revised_draft(work: Revision) -> tuple[Draft, list[str]]:
     """The draft with what changes, and what the writer left undone."""
     run, draft, passages = work.run, work.draft, work.passages
     options = run.options
-    guard = PlantedFilter(passages, f"{work.theme}\n{options.instructions}\n{work.comment}")
+    guard = PlantedFilter(passages, f"{work.question}\n{options.instructions}\n{work.comment}")
     head = ResearchHead(
-        theme=work.theme, instructions=options.instructions, passages=SourceDocument.of_passages(passages)
+        theme=work.question, instructions=options.instructions, passages=SourceDocument.of_passages(passages)
     )
     prompt = RevisePrompt(
         head=run.render(head),
@@ -87,12 +95,15 @@ async def revised_draft(work: Revision) -> tuple[Draft, list[str]]:
         draft=draft_text(draft, passages),
         fixes=work.comment,
     )
-    revised = partial(revise, draft, passages=passages, bullets=[])
+    ids = dict(enumerate((passage.id for passage in passages), start=1))
+    revised = partial(revise, draft, ids=ids, bullets=[])
     answer = await run.model("writer", team=work.team).ask(
         prompt,
         RevisionReply,
         scope=run.scope("writer", step="comment", passages=tuple(passage.id for passage in passages)),
-        faults=lambda reply: faults_of_revision(reply, draft, len(passages), guard) or over_limit(revised(reply=reply)),
+        faults=lambda reply: (
+            faults_of_revision(reply, draft, ids, work.parts, guard) or over_limit(revised(reply=reply))
+        ),
     )
     await run.keep_calls([answer.usage])
     return without_planted_text(revised(reply=answer.value), guard), answer.value.not_done

@@ -10,10 +10,11 @@ from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
 from contend.errors import Limit
+from contend.evidence import Action, Brought, Step
 from contend.models.options import RunOptions, TeamConfig
 from contend.models.record import Identifier, ReloadedRecord, Score
 from contend.models.round import ExitReason, LeaderboardEntry, Round, best_round, rank_entries
-from contend.models.task import RunStatus, TeamStatus
+from contend.models.task import Publication, ReportOrigin, RunStatus, TeamStatus
 from contend.registry import team_kind
 from contend.research.state import AskedTheme, Chat
 
@@ -69,12 +70,26 @@ class ContestState(ContestInput, ContestOutput, total=False):
     """The lessons of the run."""
     withheld: dict[str, Any] | None
     """Which of them one team goes without."""
+    last_submission: str | None
+    """The id of the submission behind the thread's last report."""
+    inherited: str | None
+    """The id of the passages that it rests on."""
+    parts: list[str]
+    """What the question asks for, for teams and judges."""
     criteria: list[dict[str, Any]]
     """For judges alone."""
     criteria_failure: str
     """Why there are none where there should be."""
     outcomes: Annotated[list[dict[str, Any]], operator.add]
     """A TeamOutcome of each team that ended; emptied by `open_run`."""
+    editor_actions: list[Action]
+    """What the editor wants looked up."""
+    editor_brought: Annotated[list[Brought], operator.add]
+    """What that brought, until it joins the evidence."""
+    editor_looked: list[Step]
+    editor_looks: int
+    editor_pool: str | None
+    """The id of the evidence of all teams, with what the editor looked up."""
     near_ties: list[str]
     """The best team and those too near to its score to decide who wins, best first."""
     comparisons: Annotated[list[dict[str, Any]], operator.add]
@@ -230,6 +245,14 @@ class ContestView:
     def best_score(self) -> Score | None:
         """What a merged report is held to: in a near tie the team that judges prefer may have scored less."""
         return max((each.score for each in self.mergeable if each.score is not None), default=None)
+
+    def publication(self, document: str | None) -> Publication:
+        """Whose report a submission is that is to be published; its score, where nobody has changed it since."""
+        if document is None or self.winner is None:
+            return Publication()
+        origin: ReportOrigin = "editor" if self.editing.published else "team"
+        scored = self.editing if self.editing.published else self.winner
+        return Publication(published=origin, published_score=scored.score if document == scored.document else None)
 
     @property
     def rounds(self) -> list[Round]:

@@ -102,6 +102,7 @@ class SubgraphNodes:
         await self.services.record.save_team_status(run.execution_id, status)
         await self.services.record.flush()
         about = status.model_dump(include={"team_id", "status", "error_message"})
+        run.end_team(status.team_id)
         self.services.tell(TeamDone(execution_id=run.execution_id, **about))
         return {"outcomes": [outcome.model_dump(mode="json")]}
 

@@ -27,7 +27,7 @@ from contend.models.options import TeamConfig
 from contend.models.research import ResearchReport
 from contend.registry import error_line, load_attribute
 from contend.text import clean, shorten
-from contend.tools import SEARCH_OF_ROUND, Search
+from contend.tools import ACTIONS_OF_ROUND, Act
 
 Part = tuple[str, Any]
 _INTERRUPT = "__interrupt__"
@@ -41,12 +41,12 @@ _SERVER_SECONDS = 10.0
 class GraphRequest(NamedTuple):
     """What a graph is asked for a round: `message` is all of it, `question` the run's question alone.
 
-    `search` is contend's own, for a graph that has `contend.tools.search` among its tools.
+    `act` is contend's own, for a graph that has `search`, `find` or `read` of `contend.tools` among its tools.
     """
 
     message: str
     question: str
-    search: Search
+    act: Act
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class LocalGraph:
             return self.graph.astream(graph_input, config, stream_mode=["updates", "values"])  # type: ignore[return-value]  # two modes give pairs
 
         context = Context()
-        context.run(SEARCH_OF_ROUND.set, request.search)
+        context.run(ACTIONS_OF_ROUND.set, request.act)
         try:
             async with aclosing(_LOOP.stream(parts, context)) as stream:
                 async for part in stream:

@@ -23,6 +23,7 @@ class Scope:
 
     `sampled`: one of several replies to the same request, which are meant to differ. `passages` and `lessons`: the ids
     of those that the prompt shows under numbers from 1; `sentences`: the texts of those that it asks about so.
+    `seen`: whose rounds the team saw when it began this one.
     """
 
     execution_id: str
@@ -35,6 +36,7 @@ class Scope:
     passages: tuple[str, ...] = ()
     lessons: tuple[str, ...] = ()
     sentences: tuple[str, ...] = ()
+    seen: Mapping[str, int] | None = None
 
     def call_key(self, prompt: str) -> str:
         return f"{self.team_id}/{self.round_number}/{self.role}/{prompt}/{self.step}"
@@ -90,50 +92,47 @@ CONTEXT_REMEDY = (
 DEFAULT_CONTEXT_TOKENS = 32_000
 """What a model is taken to read where nobody says."""
 
-COMPACT_BELOW_TOKENS = 16_000
-COMPACT_PASSAGE_TOKENS = 4_000
-_MOST_OFFER_TOKENS, _MOST_CHOICE_TOKENS = 60_000, 8_000
+EVIDENCE_TOKENS = 60_000
+_MOST_STEP_TOKENS, _MOST_CATALOGUE_TOKENS, _MOST_DISPUTED_TOKENS = 24_000, 12_000, 4_000
 
 
 @dataclass(frozen=True)
 class ContextProfile:
     """What the calls of one model may hold, in estimated tokens, from the `tokens` that it can read.
 
-    The passages of one call leave half of the context or more for question, draft, history, instructions and reply.
+    `most_evidence`: a run's own limit on what a team holds.
     """
 
     tokens: int
+    most_evidence: int = EVIDENCE_TOKENS
 
     @property
-    def compact(self) -> bool:
-        """Too small for whole documents and structured drafts: short shapes, few passages."""
-        return self.tokens < COMPACT_BELOW_TOKENS
+    def evidence_tokens(self) -> int:
+        """Passages that a team holds, and that its writers, reviewers and judges read: two fifths of the context."""
+        return min(self.most_evidence, self.tokens * 2 // 5)
 
     @property
-    def offered_tokens(self) -> int:
-        """Passages that the one call may read which chooses among all that was gathered."""
-        if self.compact:  # each has its title and delimiters beside its text there, and the whole brief stands above
-            return min(COMPACT_PASSAGE_TOKENS, self.tokens // 3)
-        return min(_MOST_OFFER_TOKENS, self.tokens // 2)
+    def step_tokens(self) -> int:
+        """Passages that the actions of one step show."""
+        return min(_MOST_STEP_TOKENS, self.tokens // 8)
 
     @property
-    def chosen_tokens(self) -> int:
-        """Passages of all later calls of a team: writer, reviewer, judges."""
-        return self.offered_tokens if self.compact else min(_MOST_CHOICE_TOKENS, self.tokens // 4)
+    def catalogue_tokens(self) -> int:
+        return min(_MOST_CATALOGUE_TOKENS, self.tokens // 10)
 
     @property
-    def judged_tokens(self) -> int:
-        """Passages that a judge has at hand beside a whole report."""
-        return self.offered_tokens // 2 if self.compact else self.offered_tokens
+    def prompt_tokens(self) -> int:
+        """A step's prompt; where it would be longer it begins anew."""
+        return self.tokens * 7 // 10
 
     def beside(self, tokens: int) -> int:
         """Passages of a call that shows `tokens` of reports: both leave a quarter of the context or more."""
-        return min(self.offered_tokens, max(self.tokens * 3 // 4 - tokens, self.chosen_tokens))
+        return min(self.evidence_tokens, max(self.tokens * 3 // 4 - tokens, self.tokens // 4))
 
     @property
     def disputed_tokens(self) -> int:
         """Passages behind what two reports say differently, for a judge that reads both."""
-        return min(self.chosen_tokens, self.judged_tokens) // 2
+        return min(_MOST_DISPUTED_TOKENS, self.tokens // 8)
 
 
 class ModelContext(NamedTuple):
@@ -145,7 +144,7 @@ class ModelContext(NamedTuple):
 
 def profile_of(name: str, options: ResolvedOptions) -> ContextProfile:
     """What the calls of a model may hold in a run."""
-    return ContextProfile(options.contexts.get(name, DEFAULT_CONTEXT_TOKENS))
+    return ContextProfile(options.contexts.get(name, DEFAULT_CONTEXT_TOKENS), options.evidence_tokens)
 
 
 def role_profile(

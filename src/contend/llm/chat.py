@@ -14,6 +14,7 @@ from contend.errors import ModelError, ReplyError
 from contend.llm import CONTEXT_REMEDY, DEFAULT_CONTEXT_TOKENS, Answer, R, Scope
 from contend.llm.budget import Ledger, cost_usd
 from contend.llm.endpoint import Completion, Endpoint, Request, RequestRefused, Turn, distribution_of
+from contend.llm.naming import name_call
 from contend.llm.reading import UnreadableReply, read_reply
 from contend.llm.refusals import SURE_OUTPUT_TOKENS, Change, RequestForm, changes
 from contend.models.options import Role

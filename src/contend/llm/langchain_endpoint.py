@@ -19,6 +19,7 @@ from contend.llm.endpoint import (
     context_exceeded,
     without_keys,
 )
+from contend.llm.naming import call_config
 from contend.llm.refusals import topic_of
 from contend.registry import Function, error_line
 from contend.text import clean
@@ -162,7 +163,7 @@ class LangChainEndpoint(Endpoint):
 
 
 async def _ask(chat: "BaseChatModel", messages: Sequence[tuple[str, str]], request: Request) -> Completion:
-    config: Any = {"tags": ["nostream"]}
+    config: Any = call_config()
     if request.form.reply_format != "json_schema":
         return completion_of(await chat.ainvoke(messages, config))
     # Most models take a shape as a tool, which needs a name.

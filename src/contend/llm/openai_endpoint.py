@@ -28,6 +28,7 @@ from contend.llm.endpoint import (
     without_keys,
 )
 from contend.llm.listing import EndpointSizes, endpoint_models, read_sizes
+from contend.llm.naming import call_config
 from contend.llm.refusals import NAMES_FEATURE, RequestForm, Topic, topic_of
 from contend.text import clean
 
@@ -90,7 +91,7 @@ class OpenAIEndpoint(Endpoint):
         chat = await self._chat(model, partial(self._open, model))
         messages = [(turn.role, turn.text if turn.text.isascii() else clean(turn.text)) for turn in request.turns]
         extra = {**_parameters(request), **self._extra_body}
-        return completion_of(await chat.ainvoke(messages, {"tags": ["nostream"]}, extra_body=extra))
+        return completion_of(await chat.ainvoke(messages, call_config(), extra_body=extra))
 
     def _failure(self, error: Exception, who: str) -> ModelError:
         import openai  # noqa: PLC0415 - heavy, and imported by now

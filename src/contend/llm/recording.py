@@ -22,16 +22,22 @@ from contend.stores import writing
 from contend.stores.documents import text_id
 from contend.text import shorten
 
-PASSAGE_FIELDS = ("sources", "passages", "others", "speaking")
-LESSON_FIELDS = ("lessons", "bullets")
+PASSAGE_FIELDS = ("sources", "passages", "others", "speaking", "give_up")
+LESSON_FIELDS = ("lessons",)
 """The fields of replies that list numbers of passages, and of lessons, as the prompt counted them."""
+
+SCREENING = "checks/injection"
+"""The prompt that asks which passages speak to AI systems."""
 
 VERDICT_FIELD = "citations"
 """The field of replies that lists verdicts on sentences, each with its sentence's `number` in the prompt."""
 
 
 class RecordedReply(Record):
-    """A reply, whose it was, and what it cost. `context`: the tokens that its model could read."""
+    """A reply, whose it was, and what it cost. `context`: the tokens that its model could read.
+
+    `seen`: whose rounds the team saw when it began this one.
+    """
 
     run: str
     role: Role
@@ -41,6 +47,7 @@ class RecordedReply(Record):
     prompt: str
     reply: dict[str, Any]
     spread: dict[int, float] | None = None
+    seen: dict[str, int] | None = None
     model: str
     context: int = Field(gt=0)
     input_tokens: int = Field(ge=0)
@@ -87,6 +94,7 @@ class RecordingModel:
             prompt=prompt,
             reply=_translate(answer.value.model_dump(mode="json"), _ids(scope)),
             spread=dict(answer.distribution) if answer.distribution else None,
+            seen=dict(scope.seen) if scope.seen is not None else None,
             model=self.name,
             context=self._context(scope.execution_id),
             input_tokens=answer.usage.input_tokens,
@@ -136,10 +144,22 @@ class Recording:
         """The model that played each role."""
         return {reply.role: reply.model for reply in self._replies.values()}
 
+    def _screening(self, prompt: str) -> RecordedReply | None:
+        """All words on passages that speak to AI systems together: which team asks about which first is chance."""
+        replies = [reply for reply in self._replies.values() if reply.prompt == SCREENING == prompt]
+        speaking = [each for reply in replies for each in reply.reply["speaking"]]
+        merged = {"reply": {"reason": "", "speaking": list(dict.fromkeys(speaking))}}
+        return replies[0].model_copy(update=merged) if replies else None
+
     def context(self, model: str) -> int:
         """The tokens that a model could read; of one that is not in the file, as many as each of them could."""
         own = [reply.context for reply in self._replies.values() if reply.model == model]
         return min(own or [reply.context for reply in self._replies.values()])
+
+    def seen(self, team_id: str, round_number: int) -> dict[str, int] | None:
+        """Whose rounds a team saw when it began one; None where the recording does not say."""
+        own = (reply.seen for reply in self._replies.values() if (reply.team, reply.round) == (team_id, round_number))
+        return next((seen for seen in own if seen is not None), None)
 
     def reply_to(self, prompt: str, scope: Scope) -> RecordedReply:
         """What was replied to a call.
@@ -147,7 +167,7 @@ class Recording:
         Raises:
             ModelError: the recording does not hold it.
         """
-        reply = self._replies.get(scope.call_key(prompt))
+        reply = self._replies.get(scope.call_key(prompt)) or self._screening(prompt)
         if reply is None:
             raise ModelError(f"{self.file} holds no reply of {_caller(prompt, scope)}: {_REMEDY}")
         return reply

@@ -123,7 +123,7 @@ _TOO_LONG = re.compile(
 )
 _SIZE = (
     re.compile(r"\d\)? ?> ?(\d[\d,_]{2,})"),
-    re.compile(r"(?i)(\d[\d,_]{2,}) ?(?:tokens? )?(?:maximum|max\b|limit\b|context)"),
+    re.compile(r"(?i)(?<![\d,_])(\d[\d,_]{2,}) ?(?:tokens? )?(?:maximum|max\b|limit\b|context)"),
     re.compile(
         r"(?i)(?:context|maximum|limit|allowed|<=|less than|at most|longer than|exceeds?\b|up to|n_ctx|\[\d,)"
         r"\D{0,70}?(\d[\d,_]{2,})"

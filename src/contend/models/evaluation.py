@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from contend.models.record import Record, Score, Text
 from contend.models.replies import FixReply, Reply, WholeNumber
-from contend.models.research import Draft, Passage, ResearchReport, SearchResult
+from contend.models.research import MOST_POINTS, Draft, Part, Passage, ResearchReport, SearchResult
 from contend.models.task import CallUsage
 
 
@@ -21,7 +21,9 @@ class Submission(Record):
     `unread`: the reason by address for each page of which only the summary was read. `speaking`: the address of each
     document found that holds text addressed to AI systems, with the signals by which it is known.
     `missing`: the reason by reference for each that a graph of somebody else's cites and that was not retrieved.
-    `found_by`: the search that found a cited passage best, by the passage's id.
+    `found_by`: the action that found a cited passage first, by the passage's id.
+    `parts`: what the question asks for, and how far the team came; `nearest`: the passages that its parts name so.
+    `passages`: all that the team holds.
     """
 
     content: Text
@@ -36,6 +38,8 @@ class Submission(Record):
     speaking: dict[str, list[str]] = Field(default_factory=dict)
     missing: dict[str, str] = Field(default_factory=dict)
     found_by: dict[str, str] = Field(default_factory=dict)
+    parts: list[Part] = Field(default_factory=list)
+    nearest: list[Passage] = Field(default_factory=list)
 
 
 CriterionLevel = Literal["met", "partly", "unmet"]
@@ -60,8 +64,8 @@ class MetricScore(Record):
 
     `evidence` stands in the submission; `dropped`: how many quotes of the judge do not. `fixes`: what the judge wants
     changed. `applies` is false where there is nothing to measure, such as points without a plan. `verdicts`: of
-    coverage by criteria, what the judge said of each, by its number from "1". `partly`: sentences whose passages say
-    only a part of them, with what they do not say.
+    coverage by criteria, what the judge said of each, by its number from "1". `partly`: sentences whose passages do not
+    say them, or say a part of them, with what is lacking.
     """
 
     name: Text
@@ -118,8 +122,9 @@ class CriterionReply(Reply):
 
 
 class CriteriaReply(Reply):
-    """The criteria of one question and its reader's instructions."""
+    """The parts of one question, and the criteria of it and its reader's instructions."""
 
+    parts: list[Annotated[str, Field(min_length=2, max_length=400)]] = Field(min_length=1, max_length=MOST_POINTS)
     criteria: list[CriterionReply] = Field(min_length=8, max_length=MOST_CRITERIA)
 
 
@@ -149,7 +154,7 @@ Verdict = Literal["stated", "derived", "partly", "contradicted", "absent"]
 
 
 class CitationWord(NamedTuple):
-    """A judge's word on a citation; of one that is said in part, what is lacking."""
+    """A judge's word on a citation; of one that is not said, or in part, what is lacking."""
 
     verdict: Verdict
     lacking: str = ""
@@ -163,7 +168,7 @@ class CitationVerdict(Reply):
     verdict: Verdict
 
     def word(self) -> CitationWord:
-        return CitationWord(self.verdict, self.reason if self.verdict == "partly" else "")
+        return CitationWord(self.verdict, self.reason if self.verdict in {"partly", "contradicted", "absent"} else "")
 
 
 class VerdictsReply(Reply):
@@ -173,11 +178,6 @@ class VerdictsReply(Reply):
     criteria: list[CriterionVerdict] = Field(max_length=MOST_CRITERIA)
     metrics: list[MetricVerdict] = Field(max_length=20)
     missing: list[FixReply] = Field(max_length=6)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_an_older_recording(cls, reply: object) -> object:
-        return {"missing": [], **reply} if isinstance(reply, dict) else reply
 
 
 class MetricReply(Reply):

@@ -19,6 +19,8 @@ Depth = Literal["quick", "standard", "deep"]
 Length = Literal["brief", "standard", "long"]
 Rounds = Annotated[int, Field(ge=1, le=10)]
 ReadTop = Annotated[int, Field(ge=0, le=20)]
+Steps = Annotated[int, Field(ge=1, le=60)]
+EvidenceTokens = Annotated[int, Field(ge=2_000, le=400_000)]
 
 
 LENGTH_WORDS: Mapping[Length, int] = {"brief": 500, "standard": 1500, "long": 3500}
@@ -31,15 +33,16 @@ class DepthDefaults(NamedTuple):
     teams: int | None
     max_rounds: int
     max_iterations: int
+    max_steps: int
     synthesis: bool
     length: Length
     timeout_per_team_seconds: int
 
 
 DEPTHS: Mapping[Depth, DepthDefaults] = {
-    "quick": DepthDefaults(1, 1, 2, synthesis=False, length="standard", timeout_per_team_seconds=600),
-    "standard": DepthDefaults(3, 2, 1, synthesis=True, length="standard", timeout_per_team_seconds=1800),
-    "deep": DepthDefaults(None, 3, 2, synthesis=True, length="long", timeout_per_team_seconds=3600),
+    "quick": DepthDefaults(1, 1, 2, 12, synthesis=False, length="standard", timeout_per_team_seconds=1200),
+    "standard": DepthDefaults(3, 2, 2, 20, synthesis=True, length="standard", timeout_per_team_seconds=2400),
+    "deep": DepthDefaults(None, 3, 2, 30, synthesis=True, length="long", timeout_per_team_seconds=3600),
 }
 
 
@@ -71,9 +74,13 @@ class RunOptions(Record):
     max_rounds: Rounds | None = None
     """Rounds each team plays at most (1-10). Left out: as `depth` says."""
     max_iterations: Rounds | None = None
-    """Research loops within a round at most (1-10). Left out: 2 for quick, else 5."""
+    """Drafts within a round at most (1-10); all but the last are reviewed. Left out: as `depth` says, else 5."""
     read_top: ReadTop | None = None
-    """Pages and papers read in full in a search at most (0-20). Left out: 5."""
+    """Pages and papers of other sources read in full in a step at most (0-20). Left out: 5."""
+    max_steps: Steps | None = None
+    """Steps of search, find and read in a round at most (1-60). Left out: as `depth` says, else 20."""
+    evidence_tokens: EvidenceTokens | None = None
+    """Tokens of passages that a team holds at most, within two fifths of its model's context. Left out: 60,000."""
     sources: list[str] | None = None
     """Sources to use: local, arxiv, tavily; left out: all."""
     documents: list[str] | None = None
@@ -293,6 +300,8 @@ class ResolvedOptions(ContestLimits):
     synthesis: bool = True
     max_iterations: Rounds = 5
     read_top: ReadTop = 5
+    max_steps: Steps = 20
+    evidence_tokens: EvidenceTokens = 60_000
     sources: list[str] = Field(default_factory=list)
     documents: list[str] = Field(default_factory=list)
     dataset: Identifier = "default"

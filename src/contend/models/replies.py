@@ -4,15 +4,15 @@ Prompts say what the fields mean; what goes out with them is the shape alone. Ju
 `evaluation`, those of whoever learns in `playbook`.
 """
 
-from functools import lru_cache
-from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar
+from typing import Annotated, Generic, Literal, Self, TypeVar
 
-from annotated_types import MaxLen
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from contend.models.research import MOST_POINTS, MOST_QUERIES, ClaimKind, check_columns
+from contend.models.research import MOST_POINTS, ClaimKind, PartState, check_columns
 
-Line = Annotated[str, Field(min_length=2, max_length=200)]
+MOST_ACTIONS = 8
+"""So many actions a step names at most."""
+
 S = TypeVar("S")
 _MOST_SOURCES = 20
 """What speaks for and against an alternative, in price, tests, notices and dates, rests on fourteen sections."""
@@ -37,109 +37,41 @@ class Reply(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class PlanReply(Reply):
-    """The supervisor's plan, of a model that reads little: what to find out, and what to search for."""
+class ActionReply(Reply):
+    """One step into the sources: a search, a find of literal words, or reading by place.
 
-    investigation_points: list[Line] = Field(min_length=1, max_length=6)
-    search_queries: list[Line] = Field(min_length=1, max_length=6)
-    plan_text: str = Field(min_length=10, max_length=600)
-
-
-LONGEST_SENTENCE = 400
-"""Characters. A reply's grammar stops a model there, in the middle of a word."""
-
-
-class SentenceReply(Reply):
-    """One sentence and the numbers of the passages it rests on."""
-
-    text: str = Field(min_length=2, max_length=LONGEST_SENTENCE)
-    sources: list[WholeNumber] = Field(max_length=3)
-
-
-class DraftReply(Reply):
-    """The draft of a writer that reads little, sentence by sentence; code renders the citations."""
-
-    summary: list[SentenceReply] = Field(min_length=1, max_length=4)
-    findings: list[SentenceReply] = Field(min_length=1, max_length=8)
-    analysis: list[SentenceReply] = Field(min_length=1, max_length=14)
-    limits: list[SentenceReply] = Field(max_length=4)
-    bullets: list[WholeNumber] = Field(max_length=8)
-
-
-@lru_cache(maxsize=128)
-def draft_reply(passages: int, bullets: int) -> type[DraftReply]:
-    """DraftReply with passage and bullet numbers offered as a fixed set: 1 to `passages`, 1 to `bullets`.
-
-    Numbers of other bullets are dropped: models that no grammar binds name some where there are none.
+    `source`: the name of one; "" for each that can do it. `text`: key words, literal words (`*` and `?` stand for any),
+    or a place such as `12`, `12.7` or `12.7-9`. `parts`: the numbers of the parts that it is for.
     """
-    sentence = create_model("SentenceReply", __base__=SentenceReply, sources=_choice_field(passages, most=3))
-    shapes = {
-        name: _field(list[sentence], DraftReply.model_fields[name].metadata)
-        for name in ("summary", "findings", "analysis", "limits")
-    }
-    return create_model(
-        "DraftReply", __base__=DraftReply, **shapes, bullets=_choice_field(bullets, most=8, others_dropped=True)
-    )
+
+    kind: Literal["search", "find", "read"]
+    source: str = Field(max_length=64)
+    text: str = Field(min_length=1, max_length=400)
+    parts: list[WholeNumber] = Field(max_length=MOST_POINTS)
 
 
-def _choice_field(count: int, *, most: int, others_dropped: bool = False) -> Any:  # noqa: ANN401 - a field made at run time
-    """A list of numbers from 1 to `count`; empty where there is nothing to choose from."""
-    validators = [BeforeValidator(lambda numbers: _in_range(numbers, count))] if others_dropped else []
-    if not count:
-        return _field(list[WholeNumber], [MaxLen(0), *validators])
-    return _field(list[Literal[tuple(range(1, count + 1))]], [MaxLen(most), *validators])  # type: ignore[misc]  # run time
+class PartReply(Reply):
+    """How far a part of the question is: its number, its state, the passages that count for it, and what is missing."""
+
+    part: WholeNumber = Field(ge=1, le=MOST_POINTS)
+    state: PartState
+    passages: list[WholeNumber] = Field(max_length=60)
+    missing: str = Field(max_length=400)
 
 
-def _in_range(numbers: object, count: int) -> object:
-    return [one for one in numbers if one in range(1, count + 1)] if isinstance(numbers, list) else numbers
+class StepReply(Reply):
+    """The researcher's step: what the last results mean for the parts, what is held, and what to do next."""
 
-
-def _field(kind: object, limits: list[Any]) -> Any:  # noqa: ANN401 - a field made at run time
-    return (Annotated[kind, *limits], ...)
-
-
-class ReviewReply(Reply):
-    """What a reviewer that reads little answers: it accepts, or says what is missing; `more_queries` are searched."""
-
-    feedback: str = Field(max_length=800)
-    more_queries: list[Line] = Field(max_length=3)
-    accept: bool
-
-
-class QueryReply(Reply):
-    """A search, and the numbers of the points it is for."""
-
-    query: Line
-    points: list[WholeNumber] = Field(max_length=MOST_POINTS)
-
-
-class ResearchPlanReply(Reply):
-    """The supervisor's plan: the report's title, what to find out, its outline, and what to search for."""
-
-    plan_text: str = Field(min_length=10, max_length=1_000)
-    title: str = Field(min_length=2, max_length=120)
-    points: list[Annotated[str, Field(min_length=2, max_length=400)]] = Field(min_length=1, max_length=MOST_POINTS)
-    outline: list[Line] = Field(min_length=1, max_length=12)
-    queries: list[QueryReply] = Field(max_length=MOST_QUERIES)
-
-
-class PointChoice(Reply):
-    """A point of the plan by its number, and the passages that serve it."""
-
-    point: WholeNumber = Field(ge=1, le=MOST_POINTS)
-    passages: list[WholeNumber] = Field(max_length=40)
-
-
-class ChoiceReply(Reply):
-    """Which passages serve which point, or none of them; `gaps` are searches for what no passage answers."""
-
-    points: list[PointChoice] = Field(max_length=MOST_POINTS)
-    others: list[WholeNumber] = Field(max_length=40)
-    gaps: list[Line] = Field(max_length=5)
+    thought: str = Field(min_length=2, max_length=800)
+    parts: list[PartReply] = Field(max_length=MOST_POINTS)
+    others: list[WholeNumber] = Field(max_length=60)
+    give_up: list[WholeNumber] = Field(max_length=100)
+    actions: list[ActionReply] = Field(max_length=MOST_ACTIONS)
+    done: bool
 
 
 class StatementReply(Reply):
-    """A sentence or list item. `basis`: arithmetic of a derived figure, or the search for what stays open."""
+    """A sentence or list item. `basis`: arithmetic of a derived figure, or part and key words of what is not found."""
 
     text: str = Field(min_length=2, max_length=1_200)
     sources: list[WholeNumber] = Field(max_length=_MOST_SOURCES)
@@ -164,16 +96,10 @@ class CellReply(Reply):
     sources: list[WholeNumber] = Field(max_length=_MOST_SOURCES)
 
 
-# In recordings from before cells named sources a cell is its text alone.
-_Cell = Annotated[
-    CellReply, BeforeValidator(lambda cell: {"text": cell, "sources": []} if isinstance(cell, str) else cell)
-]
-
-
 class RowReply(Reply):
     """A table's row; sources, kind and basis are those of the row as a whole."""
 
-    cells: list[_Cell] = Field(min_length=1, max_length=8)
+    cells: list[CellReply] = Field(min_length=1, max_length=8)
     sources: list[WholeNumber] = Field(max_length=_MOST_SOURCES)
     kind: ClaimKind
     basis: str = Field(max_length=_LONGEST_BASIS)
@@ -235,43 +161,16 @@ class PrintedReply(Reply):
     opening_heading: str = Field(max_length=160)
     reader_limit: Annotated[int, Field(ge=1)] | None
 
-    unsaid: ClassVar[dict[str, object]] = {
-        "sources_by_name": False,
-        "own_headings": False,
-        "opening_heading": "",
-        "reader_limit": None,
-    }
-    """What recordings of earlier releases mean that leave it out."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_an_older_recording(cls, reply: object) -> object:
-        return {**cls.unsaid, **reply} if isinstance(reply, dict) else reply
-
 
 class ReportReply(PrintedReply):
     """The writer's report as structure; code renders the citations."""
 
+    title: str = Field(min_length=2, max_length=120)
     summary: Summary
     findings: Findings
     sections: list[SectionReply] = Field(min_length=1, max_length=12)
     limits: Limits
     lessons: list[WholeNumber] = Field(max_length=8)
-
-
-class SectionDraftReply(Reply):
-    """One section of a long report."""
-
-    section: SectionReply
-    lessons: list[WholeNumber] = Field(max_length=8)
-
-
-class SummaryReply(PrintedReply):
-    """What stands around the sections of a long report, by who has read them."""
-
-    summary: Summary
-    findings: Findings
-    limits: Limits
 
 
 class TakenReply(Reply):
@@ -281,13 +180,17 @@ class TakenReply(Reply):
     what: str = Field(min_length=2, max_length=300)
 
 
-class MergeReply(ReportReply):
-    """The editor's report, merged of several. Without a title it has that of the best of them."""
+class MergedReport(ReportReply):
+    """The editor's report, merged of several."""
 
-    title: str = Field(max_length=120)
     taken: list[TakenReply] = Field(max_length=12)
 
-    unsaid: ClassVar[dict[str, object]] = {**PrintedReply.unsaid, "title": ""}
+
+class MergeReply(Reply):
+    """What the editor looks up first, or the merged report."""
+
+    actions: list[ActionReply] = Field(max_length=MOST_ACTIONS)
+    report: MergedReport | None
 
 
 class KeptReply(Reply):
@@ -337,11 +240,25 @@ class FixReply(Reply):
     what: str = Field(min_length=2, max_length=600)
 
 
-class FixesReply(Reply):
-    """The reviewer's fixes, the searches for what is missing, and whether the draft can be handed in as it is."""
+class ReviewFix(FixReply):
+    """A reviewer's fix, with the numbers of the passages that carry it."""
 
-    fixes: list[FixReply] = Field(max_length=15)
-    gaps: list[Line] = Field(max_length=5)
+    passages: list[WholeNumber] = Field(max_length=10)
+
+
+class CheckedCriterion(Reply):
+    """What the reviewer asks of a very good report, and whether the draft has it."""
+
+    text: str = Field(min_length=5, max_length=300)
+    met: Literal["yes", "partly", "no"]
+
+
+class FixesReply(Reply):
+    """What the reviewer looks up first; or its criteria, its fixes, and whether the draft can be handed in as it is."""
+
+    actions: list[ActionReply] = Field(max_length=MOST_ACTIONS)
+    criteria: list[CheckedCriterion] = Field(max_length=12)
+    fixes: list[ReviewFix] = Field(max_length=40)
     accept: bool
 
 

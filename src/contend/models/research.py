@@ -71,6 +71,23 @@ class FoundPassage(NamedTuple):
     """Which of the document's sections it is, from 1; 0 where no place is known, as of a web search's summary."""
 
 
+PartState = Literal["open", "partly", "answered", "not_found"]
+
+
+class Part(Record):
+    """One thing that a question asks for, and how far a team is with it.
+
+    `passages`: the ids of those that count for it; `missing`: what they do not tell; `nearest`: the ids of the nearest
+    passages of all own documents, where it is not answered.
+    """
+
+    text: Text
+    state: PartState = "open"
+    passages: list[str] = Field(default_factory=list)
+    missing: str = ""
+    nearest: list[str] = Field(default_factory=list)
+
+
 class Passage(Record):
     """A piece of a retrieved document.
 
@@ -78,8 +95,9 @@ class Passage(Record):
     releases left out.
 
     `heading`: where it stands in the document, such as `p. 3` or `Limits › Tokens`; "" where nothing tells;
-    `published`: the document's day as YYYY-MM-DD, if known. `speaks_to_ai`: its document holds text addressed to AI
-    systems, so that it supports nothing alone.
+    `published`: the document's day as YYYY-MM-DD, if known; `place`: the number of its section in the document, from 1,
+    and 0 where none is known; `tokens`: about as many as it has. `speaks_to_ai`: its document holds text addressed to
+    AI systems, so that it supports nothing alone.
     """
 
     id: str
@@ -87,18 +105,25 @@ class Passage(Record):
     title: str
     heading: str = ""
     published: str | None = None
+    place: int = 0
+    tokens: int = 0
     text: str = ""
     speaks_to_ai: bool = False
 
 
-ClaimKind = Literal["stated", "derived", "judgement", "open"]
+ClaimKind = Annotated[
+    Literal["stated", "derived", "judgement", "not_found"],
+    # Drafts of earlier releases call it open.
+    BeforeValidator(lambda kind: "not_found" if kind == "open" else kind),
+]
 """A passage says it; it follows from passages; it is the writer's own word; nothing was found on it."""
 
 
 class CitedSentence(Record):
     """A statement and the ids of the passages it rests on.
 
-    `basis`: of a derived figure the arithmetic, such as `21.4 * 4`; of an open question the search that found nothing.
+    `basis`: of a derived figure the arithmetic, such as `21.4 * 4`; of what is not found
+    the number of its part and the key words that would find it, such as `3: recovery time`.
     """
 
     text: Text
@@ -355,9 +380,9 @@ class ResearchReport(Record):
         """
         headings = WORDS[language].headings
         findings = "\n".join(f"{number}. {finding}" for number, finding in enumerate(self.key_findings, start=1))
-        parts = [f"# {self.theme}"]
+        parts = [f"# {inert(self.theme)}"]
         if self.own_headings:
-            parts += [f"## {self.opening_heading}"] if self.opening_heading else []
+            parts += [f"## {inert(self.opening_heading)}"] if self.opening_heading else []
             findings = findings if self.key_findings[1:] else self.key_findings[0]
             parts += [self.executive_summary, findings, _SECTION_HEADING.sub("## ", self.detailed_analysis)]
         else:

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Self
 from pydantic import PlainValidator
 
 from contend.models.playbook import GENERAL, Bullet, Insight, PlaybookSection
-from contend.prompts.research import NamedDocument, PartLength, ShownPassage, SourceDocument, WantedLength
+from contend.prompts.research import NamedDocument, PartLength, ShownPart, ShownPassage, SourceDocument, WantedLength
 from contend.prompts.values import (
     Arithmetic,
     DraftText,
@@ -60,7 +60,8 @@ class DoubtfulCitation(PromptPart):
 class VerdictsPrompt(_OnQuery, WantedLength, prompt="evaluator/verdicts"):
     """Several metrics, criteria and doubtful citations, judged together.
 
-    `others`: cited passages that are not shown, by document; `declined`: fixes not followed, and why; `with_fixes`:
+    `others`: cited passages that are not shown, by document; `nearest`: passages of all documents nearest to parts that
+    are not answered; `declined`: fixes not followed, and why; `with_fixes`:
     somebody will follow them. That nobody will stands at the prompt's end: all calls on a team's reports begin alike.
     """
 
@@ -68,6 +69,8 @@ class VerdictsPrompt(_OnQuery, WantedLength, prompt="evaluator/verdicts"):
 
     passages: list[SourceDocument] = []
     others: list[NamedDocument] = []
+    parts: list[ShownPart] = []
+    nearest: list[SourceDocument] = []
     submission: SubmissionText
     draft_words: int
     draft_characters: int

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Annotated, Self
 
-from contend.models.research import Passage
+from contend.models.research import PartState, Passage
 from contend.prompts.values import (
     DraftText,
     Feedback,
@@ -15,7 +15,6 @@ from contend.prompts.values import (
     PassageText,
     PromptPart,
     PromptValues,
-    Query,
     SubmissionText,
     Text,
     Title,
@@ -117,11 +116,41 @@ class NumberedLesson(PromptPart):
     content: LessonText
 
 
-class EarlierSearch(PromptPart):
-    """A query, and the titles that it brought."""
+class ShownResult(PromptPart):
+    """An action and what it brought: passages shown whole, those listed for want of room, numbers of those above.
 
-    query: Query
-    titles: Title = ""
+    `of_draft`: code looked for what a draft calls not found.
+    """
+
+    action: Annotated[str, outside("action")]
+    of_draft: bool = False
+    is_read: bool = False
+    parts: list[int] = []
+    passages: list[SourceDocument] = []
+    listed: Annotated[str, outside("passages")] = ""
+    known: list[int] = []
+    total: int = 0
+    problem: Text = ""
+
+
+class ShownStep(PromptPart):
+    """A step as whoever takes the next one sees it: what was decided, and what the actions brought."""
+
+    number: int
+    thought: Text = ""
+    held: list[int] = []
+    given_up: list[int] = []
+    results: list[ShownResult] = []
+
+
+class ShownPart(PromptPart):
+    """A part of the question, and how far a team is with it."""
+
+    number: int
+    text: Text
+    state: PartState = "open"
+    passages: list[int] = []
+    missing: Text = ""
 
 
 class MarkedPlace(PromptPart):
@@ -137,22 +166,6 @@ class PartLength(PromptPart):
     name: str
     words: int
     characters: int
-
-
-class EarlierRound(PromptPart):
-    """An earlier round as the planner sees it."""
-
-    round_number: int
-    score: float | None
-    feedback: Feedback
-    uncovered: list[Text]
-
-
-class PassageAtHand(PromptPart):
-    """The beginning of a passage in the user's own documents."""
-
-    title: Title
-    text: PassageText
 
 
 class WantedLength(PromptPart):
@@ -181,74 +194,56 @@ class GraphPrompt(PromptValues, WantedLength, prompt="graph/ask"):
     fixes: Feedback = ""
 
 
-class _OnTheme(PromptValues):
+class _OnQuestion(PromptValues):
     theme: Text
     instructions: Instructions = ""
     brief: str = ""
 
 
-class _Plan(_OnTheme):
-    stance: str = ""
-    query_hints: list[str] = []
-    sources: list[str]
-    round_number: int
+class ResearcherHead(_OnQuestion, prompt="researcher/head"):
+    """What all steps of a research begin with alike. `offered`: what other teams hold, by number."""
 
-
-class PlanPrompt(_Plan, prompt="supervisor/plan"):
-    """What to find out and to search for."""
-
-    feedback: Feedback = ""
-    history: list[EarlierRound] = []
-    at_hand: list[PassageAtHand] = []
-
-
-class WritePrompt(_OnTheme, prompt="writer/write"):
-    """The draft, whole."""
-
-    stance: str = ""
-    points: list[Text] = []
-    passages: list[ShownPassage] = []
+    catalogue: Annotated[str, outside("catalogue")] = ""
+    more_documents: int = 0
+    parts: list[Text]
     best_draft: DraftText = ""
-    feedback: Feedback = ""
-    bullets: list[NumberedLesson] = []
-
-
-class ReviewPrompt(PromptValues, prompt="reviewer/review"):
-    """Whether a draft is accepted."""
-
-    theme: Text
-    points: list[Text] = []
-    draft: DraftText = ""
-    passages: list[ShownPassage] = []
-    iteration: int
-    max_iterations: int
-
-
-class ResearchHead(_OnTheme, prompt="research/head"):
-    """What the calls of a loop begin with alike, so that a provider need not read it anew."""
-
-    points: list[Text] = []
+    fixes: Annotated[str, outside("fixes")] = ""
+    offered: Annotated[str, outside("passages")] = ""
     passages: list[SourceDocument] = []
 
 
-class ResearchPlanPrompt(_Plan, prompt="research/plan"):
-    """What to find out, under which headings, and what to search for."""
+class StepLog(PromptValues, prompt="researcher/log"):
+    """The steps so far; a further one stands behind all others."""
 
-    catalogue: Annotated[str, outside("catalogue")] = ""
-    whole: bool = False
-    more_documents: int = 0
-    searches: list[EarlierSearch] = []
-    best_draft: DraftText = ""
-    fixes: Annotated[str, outside("fixes")] = ""
-    rejected: Feedback = ""
+    steps: list[ShownStep]
 
 
-class ChoosePrompt(PromptValues, prompt="research/choose"):
-    """Which passages serve which point. `budget`: tokens."""
+class StepPrompt(PromptValues, prompt="researcher/step"):
+    """The next step of a research. `room` and `tokens`: of what may be held, and is."""
 
     head: str
-    budget: int
-    searches: list[EarlierSearch] = []
+    log: str = ""
+    number: int
+    most: int
+    parts: list[ShownPart]
+    held: Annotated[str, outside("passages")] = ""
+    tokens: int
+    room: int
+    beyond: list[int] = []
+    rejected: Feedback = ""
+    step_tokens: int
+    sources: list[str]
+    can_find: bool = False
+    query_hints: list[str] = []
+    stance: str = ""
+    round_number: int = 1
+
+
+class ResearchHead(_OnQuestion, prompt="research/head"):
+    """What the calls of a loop begin with alike, so that a provider need not read it anew."""
+
+    parts: list[ShownPart] = []
+    passages: list[SourceDocument] = []
 
 
 class _Writing(PromptValues, WantedLength):
@@ -258,16 +253,9 @@ class _Writing(PromptValues, WantedLength):
 
 
 class ReportPrompt(_Writing, prompt="research/write"):
-    """A first draft."""
+    """A first draft. `rejected`: why a person rejected what was planned for it."""
 
-    outline: list[Text] = []
-
-
-class SectionPrompt(_Writing, prompt="research/section"):
-    """One section of a long report."""
-
-    outline: list[Text]
-    number: int
+    rejected: Feedback = ""
 
 
 class RevisePrompt(_Writing, ShownDraft, prompt="research/revise"):
@@ -278,18 +266,17 @@ class RevisePrompt(_Writing, ShownDraft, prompt="research/revise"):
     new_passages: list[int] = []
 
 
-class SummarizePrompt(PromptValues, prompt="research/summarize"):
-    """What stands around the sections of a long report."""
-
-    head: str
-    draft: DraftText
-
-
 class FixesPrompt(PromptValues, ShownDraft, WantedLength, prompt="research/review"):
-    """What to mend in a draft."""
+    """What to mend in a draft. `nearest`: of all documents, for parts not answered; `looks`: how often to look yet."""
 
     head: str
     marks: list[MarkedPlace] = []
+    nearest: list[SourceDocument] = []
+    log: str = ""
+    looks: int = 0
+    sources: list[str] = []
+    can_find: bool = False
+    catalogue: Annotated[str, outside("catalogue")] = ""
 
 
 class TeamReport(ShownDraft):
@@ -304,6 +291,11 @@ class MergePrompt(PromptValues, WantedLength, prompt="research/merge"):
 
     head: str
     reports: list[TeamReport]
+    log: str = ""
+    looks: int = 0
+    sources: list[str] = []
+    can_find: bool = False
+    catalogue: Annotated[str, outside("catalogue")] = ""
 
 
 class InjectionPrompt(PromptValues, prompt="checks/injection"):

@@ -9,6 +9,7 @@ from typing import (
     Annotated,
     Any,
     ClassVar,
+    Literal,
     NamedTuple,
     Self,
     SupportsIndex,
@@ -177,7 +178,7 @@ TeamName = Annotated[str, BeforeValidator(partial(clean, single_line=True)), out
 
 SYSTEM_VARIABLES = ("metric", "rubric", "stance")
 """What system messages may show where the call has it. None of it comes from outside."""
-PASSAGE_VARIABLES = ("passages", "head")
+PASSAGE_VARIABLES = ("passages", "head", "log", "nearest", "steps")
 """What holds a call's passages, alone or in the part that several calls begin with."""
 
 _LONG = "Wind makes a bridge hum. 風が橋を鳴らす。\nAnother line <b>with</b> brackets."
@@ -199,6 +200,7 @@ _SHORT = {
     "team_id": "scout",
     "id": "b1",
     "head": "Question and passages",
+    "log": "Searches and what they brought",
     "brief": "Question: why do bridges hum?",
     "published": "2025-03-01",
     "place": "2.1.3",
@@ -280,6 +282,8 @@ def _sample(annotation: Any, name: str, *, full: bool) -> object:  # noqa: ANN40
         return _SHORT.get(marks[0].keywords["label"], _LONG) if marks else _SHORT.get(name, name)
     if origin in {Union, UnionType}:
         return _sample(arguments[0], name, full=full) if full or NoneType not in arguments else None
+    if origin is Literal:
+        return arguments[0]
     if origin is tuple:
         return tuple(_sample(each, name, full=full) for each in arguments)
     if origin is list:

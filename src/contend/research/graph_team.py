@@ -17,39 +17,35 @@ from langgraph.graph import START, StateGraph
 from pydantic import ValidationError
 
 from contend.errors import DraftError, InputError, SourceError
+from contend.evidence import Action, ActionTask, Evidence, EvidencePool, empty_pool, with_texts
+from contend.evidence.actions import LOCAL, reading_of
+from contend.evidence.pool import passages_of
+from contend.evidence.screening import screened, speaking_of
 from contend.graph_teams import GraphRequest, ModelMeter, TeamGraph, reply_of, shown_step
 from contend.langgraph_compat import add_node
 from contend.llm.budget import Ledger
 from contend.models.evaluation import Submission
 from contend.models.options import TeamConfig
 from contend.models.research import CitedSentence, Draft, FoundPassage, SearchResult
+from contend.models.round import best_round
 from contend.models.task import CallUsage
 from contend.prompts.research import GraphPrompt
 from contend.report import Reference, build_report, read_draft
 from contend.report.plain import plain_title
-from contend.research.ask import (
-    SUMMARY_CHARACTERS,
-    folders,
-    how_many,
-    search_task,
-    searched_sources,
-    team_of,
-    tell_step,
-    with_texts,
-)
-from contend.research.draft_forms import with_passages
-from contend.research.evidence import EMPTY, PASSAGES_A_QUERY, Evidence, EvidencePool, passages_of
-from contend.research.full import fixes_for, length_values
-from contend.research.nodes import search_event, turn_off
-from contend.research.planted import guard_of, screen, speaking_of, without_planted_text
+from contend.research.ask import SUMMARY_CHARACTERS, folders, how_many, round_of, searched_sources, team_of, tell_step
+from contend.research.asking import ask_about_orders
+from contend.research.looking import action_event, turn_off
 from contend.research.state import ResearchInput, ResearchOutput, ResearchState
+from contend.research.work import open_research
 from contend.retrieval import HybridIndex
+from contend.run_context import RunContext
 from contend.services import Services
 from contend.sources.passages import TextPiece
 from contend.sources.source_set import FullText
 from contend.stores.documents import content_id, passage_id
 from contend.text import ADDRESS, canonical_url, clean, estimate_tokens, file_name, shorten
-from contend.tools import lend
+from contend.tools import ActionName, lend
+from contend.writing import PlantedFilter, length_values, with_passages, without_planted_text
 
 MOST_CHARACTERS = 100_000
 """Of a report; longer ones are not read."""
@@ -57,10 +53,11 @@ MOST_CHARACTERS = 100_000
 _MOST_STEP_EVENTS = 200
 _MOST_NAMES = 200
 _HITS = 5
+PASSAGES_A_SENTENCE = 3
 MOST_REFERENCES = 60
 _ALL = 10**9
 _NOWHERE = "it has neither a web address nor the name of a document of this run"
-_HIT_TEXT = "## {hit.result.title}\n\nReference: {reference}\n\n{hit.text}"
+_HIT_TEXT = "## {hit.result.title}\n\nReference: {reference}, section {place}\n\n{hit.text}"
 
 
 class RetrievedDocument(NamedTuple):
@@ -109,7 +106,7 @@ class GraphNodes:
         run.clock.go(team.team_id, state.get("clock"))
         graph, meter = await self.services.graphs.get(team), self._meter(run.ledger, state)
         message = run.render(await self._prompt(state))
-        request = GraphRequest(message, state["theme"], lend(lambda query: self._search(state, query)))
+        request = GraphRequest(message, state["theme"], lend(lambda action, text: self._act(state, action, text)))
         try:
             report = reply_of(await self._last_values(state, graph, request, meter))
         finally:
@@ -130,7 +127,11 @@ class GraphNodes:
         tell_step(self.services, first, "search", how_many(state, len(report.references), "references"))
         sources = await retrieve(self.services, state, report.references)
         draft, pool = await self._ground(report.draft, sources)
-        pool, usage = await screen(self.services, state, pool)
+        work = await open_research(self.services, state)
+        texts = await self.services.documents.get_many(pool["held"])
+        pool, usage = await screened(
+            pool, texts, work.run.screening, lambda ids, excerpts: ask_about_orders(work, ids, excerpts)
+        )
         submission = await self._submission(state, draft, pool, sources)
         text = await self.services.documents.put(submission.content)
         tell_step(self.services, first, "write", how_many(state, len(draft.sentences()), "statements"), document=text)
@@ -169,22 +170,49 @@ class GraphNodes:
                     tell_step(self.services, at_step, "graph", step)
         return values
 
-    async def _search(self, state: GraphState, query: str) -> str:
-        """What the team's sources say on a query; one that fails is off for the rest of the run."""
+    async def _act(self, state: GraphState, action: ActionName, text: str) -> str:
+        """What the team's sources say; one that fails is off for the rest of the run."""
         run, texts = await self.services.run(state), list[str]()
-        for name in searched_sources(state):
-            if name in run.sources_off:
+        for name in searched_sources(state) if action == "search" else [LOCAL]:
+            if name in run.sources_off or name not in run.options.sources:
                 continue
-            task = search_task(state, query, name, limit=_HITS)
+            task = _task(state, action, text, name)
             try:
-                source = await self.services.sources.ready(name, run.options.documents, run.execution_id)
-                hits = await source.search(query, limit=_HITS)
+                hits = await self._hits(task, run)
             except SourceError as error:
-                await turn_off(self.services, task, error)
+                if action == "read":
+                    return str(error)
+                await turn_off(self.services, task, name, error)
                 continue
-            self.services.tell(search_event(task, hits))
-            texts += [_HIT_TEXT.format(hit=hit, reference=file_name(hit.result.url) or hit.result.url) for hit in hits]
+            self.services.tell(action_event(task, hits))
+            texts += [
+                _HIT_TEXT.format(hit=hit, reference=file_name(hit.result.url) or hit.result.url, place=hit.place)
+                for hit in hits
+            ]
         return "\n\n".join(texts) or "Nothing was found."
+
+    async def _hits(self, task: ActionTask, run: RunContext) -> list[FoundPassage]:
+        """What an action brings.
+
+        Raises:
+            SourceError: the source failed, or there is no such document.
+        """
+        action, documents, sources = task["action"], run.options.documents, self.services.sources
+        match action["kind"]:
+            case "search":
+                source = await sources.ready(action["source"], documents, run.execution_id)
+                return await source.search(action["text"], limit=_HITS)
+            case "find":
+                return (await sources.find(documents, run.execution_id, action["text"], limit=_HITS))[0]
+            case _:
+                reference, _, place = action["text"].strip().rpartition(" ")
+                reading = reading_of(f"1.{place}") if reference else None
+                name = reference if reading else action["text"].strip()
+                first, last = (reading.first, reading.last) if reading else (1, _HITS)
+                for entry in await sources.catalogue(documents, run.execution_id) if documents else ():
+                    if name in {entry.url, file_name(entry.url)}:
+                        return await sources.read(documents, run.execution_id, entry.url, first, last)
+                raise SourceError(f"there is no document {shorten(name, 100)!r}")
 
     async def _prompt(self, state: GraphState) -> GraphPrompt:
         documents = state["options"]["documents"]
@@ -195,9 +223,14 @@ class GraphNodes:
             stance=team_of(state).stance,
             documents=[file_name(entry.url) for entry in entries[:_MOST_NAMES]],
             best_report=best.content if best else "",
-            fixes=await fixes_for(self.services, state) if best else "",
+            fixes=await self._fixes(state) if best else "",
             **length_values(state["options"]["length"]),
         )
+
+    async def _fixes(self, state: GraphState) -> str:
+        """What judges found of the team's best report."""
+        best = best_round(await (await self.services.run(state)).rounds_of(state.get("history", [])))
+        return best.feedback if best else ""
 
     async def _ground(self, draft: Draft, sources: CitedDocuments) -> tuple[Draft, EvidencePool]:
         """The draft by passages: of each document that a sentence cites those nearest to it."""
@@ -208,7 +241,7 @@ class GraphNodes:
             documents = {key: sources.documents[key] for key in sentence.passages if key in sources.documents}
             by_document: dict[str, list[str]] = {key: [] for key in documents}
             for key, document in documents.items():
-                for piece in document.text.nearest(sentence.text, PASSAGES_A_QUERY):
+                for piece in document.text.nearest(sentence.text, PASSAGES_A_SENTENCE):
                     each = _evidence(piece, document.result)
                     texts[each["id"]], evidence[each["id"]] = piece.text, each
                     by_document[key].append(each["id"])
@@ -216,15 +249,17 @@ class GraphNodes:
 
         draft_with_passages = await asyncio.to_thread(with_passages, draft, nearest_to)
         await self.services.documents.put_many([*texts.values()])
-        return draft_with_passages, {**EMPTY, "passages": [*evidence.values()]}
+        passages = [*evidence.values()]
+        return draft_with_passages, {**empty_pool([]), "passages": passages, "held": [each["id"] for each in passages]}
 
     async def _submission(
         self, state: GraphState, draft: Draft, pool: EvidencePool, sources: CitedDocuments
     ) -> Submission:
         passages = passages_of(pool, [each["id"] for each in pool["passages"]])
-        whole = await with_texts(self.services, passages)
+        whole = await with_texts(self.services.documents, passages)
         results = list({each.result.url: each.result for each in sources.documents.values()}.values())
-        own = without_planted_text(draft, guard_of(state, whole))
+        request = f"{state['theme']}\n{state['options']['instructions']}"
+        own = without_planted_text(draft, PlantedFilter(whole, request))
         language = state["options"]["language"]
         report = build_report(own, whole, results, theme=state["theme"], language=language)
         return Submission(
@@ -242,13 +277,20 @@ def _evidence(piece: TextPiece, result: SearchResult) -> Evidence:
     return {
         "id": passage_id(content_id(piece.text), canonical_url(result.url)),
         "url": result.url,
+        "source": result.source,
         "title": result.title,
         "heading": piece.heading,
+        "place": 0,
         "published": result.published_date,
         "tokens": estimate_tokens(piece.text),
-        "weight": 1.0,
-        "queries": {},
+        "found_by": [],
     }
+
+
+def _task(state: GraphState, action: ActionName, text: str, source: str) -> ActionTask:
+    """An action of the graph's own, as contend's nodes are sent theirs."""
+    own = Action(kind=action, source=source, text=clean(text, single_line=True)[:400], parts=[], by="researcher")
+    return ActionTask(**round_of(state), number=0, action=own, url="", result={})
 
 
 async def retrieve(services: Services, state: GraphState, references: Mapping[str, Reference]) -> CitedDocuments:

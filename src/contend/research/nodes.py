@@ -1,44 +1,51 @@
-"""The nodes of a round's research: each reads, awaits at most one paid call, and returns a partial update."""
+"""The nodes of a round's research: each opens its work, awaits at most one paid call, returns a partial update."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, cast
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
-from langgraph.errors import NodeError
-from langgraph.types import Command, interrupt
+from langgraph.types import interrupt
 
 from contend.approval import Rejected, Unusable, apply_answer, question
 from contend.errors import SourceError
-from contend.langgraph_compat import known_cause
-from contend.models.evaluation import Submission
-from contend.models.events import MOST_HITS, Hit, SearchDone, SourceOff
-from contend.models.research import Draft, FoundPassage, ResearchPlan
-from contend.research import compact, evidence, full
-from contend.research.ask import (
-    cost_update,
-    draft_to_mend,
-    hand_in,
-    how_many,
-    max_iterations,
-    profile,
-    queries_of,
-    searched_sources,
-    team_of,
-    tell_step,
-    with_texts,
-    working_sources,
+from contend.evidence import Action, ActionResult, EvidencePool, Step, collected, stored
+from contend.evidence.pool import (
+    grown,
+    held_tokens,
+    hold,
+    in_reading_order,
+    parts_of,
+    passage_numbers,
+    results_for,
+    with_catalogue,
+    with_evidence,
+    with_parts,
 )
-from contend.research.planted import screen
-from contend.research.state import AT_BEGIN, EMPTY_LIST, PageTask, ResearchState, ResearchUpdate, SearchTask
-from contend.research.writing import submission_of
+from contend.evidence.screening import screened, unscreened
+from contend.models.research import Part, ResearchPlan
+from contend.research.asking import (
+    StepTaken,
+    action_line,
+    ask_about_orders,
+    begins_anew,
+    plan_of,
+    reply_of_line,
+    take_step,
+)
+from contend.research.prompting import LOCAL, visible_ids
+from contend.research.state import AT_BEGIN, EMPTY_LIST, ResearchState, ResearchUpdate
+from contend.research.submitting import handed_in
+from contend.research.work import Research, cost_update, evidence_of, open_research
 from contend.services import Services
-from contend.text import WORDS, compact_tables, estimate_tokens, reason_text
+from contend.text import WORDS, terms
 
 EDITABLE = ("investigation_points", "search_queries", "plan_text")
 """What a person may edit of a plan."""
 
+_MOST_OF = 2 / 3
+"""So many of the words of what is not found has a passage that may tell it; others cost a call, and change nothing."""
 
-_REVISION = "All documents are read: the best report is revised by what its judges found."
+_RESERVE = 0.4
+"""Where less than this share of a budget, or of the team's time, is left, what is held is written from."""
 
 
 @dataclass(frozen=True)
@@ -48,241 +55,233 @@ class ResearchNodes:
     services: Services
 
     async def supervise(self, state: ResearchState) -> ResearchUpdate:
-        """Plan first; afterwards decide on `next_action`, without a call."""
+        """Set `next_action`: the researcher's next step, the draft, its review or the end."""
+        # A team's round begins with an empty state; each key that is written is a row of every store.
+        first = {} if "next_action" in state else AT_BEGIN
+        state = {**state, **first}
+        work = await open_research(self.services, state)
         if not state.get("task_plan"):
-            # A team's round begins with an empty state; each key that is written is a row of every store.
-            first = {} if "next_action" in state else AT_BEGIN
-            whole: ResearchState = {**state, **first}
-            best = await self.services.submission(state.get("best_submission"))
-            revision = await self._without_plan(whole, best) if best else None
-            return {**first, **(revision or await self._plan(whole, best))}
-        open_questions = open_queries(state, await evidence.pool_of(self.services, state))
-        if state.get("accepted") or state["iteration_count"] >= max_iterations(state):
-            if open_questions and not state.get("open_searched"):
-                # Nobody writes that nothing is known before a search for exactly that came back empty.
-                return {"next_action": "research", "more_queries": open_questions, "open_searched": True}
-            submission = await submission_of(self.services, state)
-            return {"next_action": "end", **await hand_in(self.services, state, submission)}
-        if state.get("feedback") is None:
-            return {"next_action": "review"}
-        queries = list(dict.fromkeys([*(state.get("more_queries") or []), *open_questions]))
-        again: Literal["research", "write"] = "research" if queries else "write"
-        return {"next_action": again, "more_queries": queries, "iteration_count": state["iteration_count"] + 1}
+            work = await begun(work, state)
+        if not state.get("draft_report"):
+            update = await self._research(work, state)
+        elif found_after_all := await self._found_after_all(work):
+            update = {**await self._held_for(work, found_after_all), "next_action": "write"}
+        elif state.get("feedback") and not state.get("accepted"):
+            update = ResearchUpdate(next_action="write")
+        elif state["iteration_count"] < work.max_drafts and not state.get("accepted"):
+            update = ResearchUpdate(next_action="review")
+        else:
+            update = {"next_action": "end", **await handed_in(self.services, state, work)}
+        return {**first, **update}
+
+    async def _research(self, work: Research, state: ResearchState) -> ResearchUpdate:
+        """The researcher's next step, unless all is read or what is left must be kept for writing."""
+        if not _looks_further(work):
+            return {**await self._planned(work, state, []), "next_action": "write"}
+        step = await take_step(work, most=work.options.max_steps)
+        work = replace(work, pool=step.pool, steps=work.steps + 1)
+        _tell_step(work, step)
+        return {
+            **await self._planned(work, state, step.actions, step.thought),
+            "next_action": "research" if step.actions else "write",
+            "steps": work.steps,
+            "beyond": step.beyond,
+            **cost_update(work, state, step.usage),
+        }
+
+    async def _planned(
+        self, work: Research, state: ResearchState, actions: list[Action], thought: str = ""
+    ) -> ResearchUpdate:
+        """The evidence and what is done next; the first time, the plan, which a person may want to approve."""
+        update: ResearchUpdate = {
+            "pool": await work.keep_pool(work.pool),
+            "actions": actions,
+            "research_data": results_for(work.pool, work.pool["held"]),
+        }
+        if state.get("task_plan"):
+            return update
+        plan = plan_of(work.pool, work.question, actions, thought, work.team.sources)
+        work.tell_step("plan", work.how_many(len(plan.search_queries), "queries"), plan=plan, actions=len(actions))
+        # In round 1 only, before any action; a plan made anew after a rejection is not asked about again.
+        wants_approval = "plan" in work.options.approve and work.round_number == 1 and not state.get("human_input")
+        return {**update, "task_plan": plan.model_dump(mode="json"), "human_input_required": wants_approval}
+
+    async def _found_after_all(self, work: Research) -> dict[str, list[str]]:
+        """Of what was found for the last draft's missing facts, the passages that have most of the words looked for."""
+        found = found_for_last_draft(work)
+        texts = await work.documents.get_many([each for ids in found.values() for each in ids]) if found else {}
+        about = {words: [each for each in ids if _is_about(texts[each], words)] for words, ids in found.items()}
+        return {words: ids for words, ids in about.items() if ids}
+
+    async def _held_for(self, work: Research, found: dict[str, list[str]]) -> ResearchUpdate:
+        """Nobody writes that nothing is told of what a search for exactly that found: the draft is mended once more."""
+        pool, _ = hold(work.pool, [each for ids in found.values() for each in ids], room=work.room * 5 // 4)
+        numbers, words = passage_numbers(pool), WORDS[work.options.language].feedback
+        lines = [
+            words.found_after_all.format(
+                text=text, passages="".join(f"[P{numbers[each]}]" for each in ids if each in pool["held"])
+            )
+            for text, ids in found.items()
+        ]
+        return {"pool": await work.keep_pool(pool), "feedback": "\n".join(lines)}
 
     async def approve_plan(self, state: ResearchState) -> ResearchUpdate:
-        """A person approves the plan, edits it or rejects it; the team waits here, and its time stands still."""
-        clock, team_id = (await self.services.run(state)).clock, team_of(state).team_id
+        """A person approves parts and first actions, edits or rejects them; meanwhile the team's time stands still."""
+        work = await open_research(self.services, state)
+        clock, team_id = work.run.clock, work.team.team_id
         clock.wait(team_id)
-        decision = interrupt(_plan_question(state))
+        decision = interrupt(_plan_question(state, work))
         clock.go(team_id, state.get("clock"))
-        return _follow_decision(state, decision)
-
-    async def search(self, task: SearchTask) -> ResearchUpdate:
-        """One query to one source; texts go to the document store, state gets their ids."""
-        documents = (await self.services.run(task)).options.documents
-        source = await self.services.sources.ready(task["source"], documents, task["execution_id"])
-        hits = await source.search(task["query"], limit=task["limit"])
-        self.services.tell(search_event(task, hits))
-        return {"found": await self._store(hits, task["query"], is_summary=source.summarizes)}
-
-    async def turn_off(self, task: SearchTask, error: NodeError) -> Command[Literal["collect"]]:
-        """A source that fails is off for the rest of the run; the other sources go on."""
-        why = known_cause(error, SourceError)
-        reason = await turn_off(self.services, task, why)
-        # A failed node's edges are not followed: without this, searches that all fail would end the graph silently.
-        return Command(update={"failed": [{"source": task["source"], "reason": reason}]}, goto="collect")
+        return await _follow_decision(work, state, decision)
 
     async def collect(self, state: ResearchState) -> ResearchUpdate:
-        """What was found joins the pool; then which of it the team works with, or what a model has to choose among.
-
-        Where pages are to be read in full, they are read first, and come back here.
-        """
-        if evidence.pages_to_read(state):
-            return {}
+        """What actions brought joins the team's evidence, and is shown to whoever wanted it."""
+        work = await open_research(self.services, state)
         off = {**state.get("sources_off", {}), **{item["source"]: item["reason"] for item in state.get("failed", [])}}
-        best = await self.services.submission(state.get("best_submission"))
-        before = await evidence.pool_of(self.services, state)
-        whole = [] if "local" in off or before["passages"] else await self._whole_documents(state)
-        pool = evidence.grown_pool(before, state, queries_of(state), whole)
-        if not pool["passages"]:
-            reasons = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "nothing matched"
-            raise SourceError(f"no source gave anything for {state['theme'][:80]!r} ({reasons})")
-        pool, usage = await screen(self.services, state, pool)
-        if whole:
-            pool = {**pool, "shown": [each["id"] for each in pool["passages"]]}
-        working = self._working(state, pool, best, first=evidence.whole_ids(pool, whole))
-        if state.get("found") or whole:
-            pages = state.get("read", [])
-            pages_in_full = sum(not page["problem"] for page in pages)
-            in_full = f", {how_many(state, len(pages), 'pages', part=pages_in_full)}" if pages else ""
-            tell_step(self.services, state, "search", how_many(state, len(pool["results"]), "sources") + in_full)
+        actions, brought = state["actions"], state.get("brought", [])
+        by = actions[0]["by"] if actions else "researcher"
+        pool = begins_anew(work) if by == "researcher" else work.pool
+        visible = visible_ids(pool) if by == "researcher" else _seen_by_reviewer(work)
+        room = work.profile("supervisor" if by == "researcher" else "reviewer").step_tokens
+        pool, results = collected(pool, actions, brought, visible=visible, room=room)
+        steps = [*pool["steps"]]
+        if by == "researcher" and steps:
+            steps[-1] = {**steps[-1], "results": results}
+        work = work.with_pool({**pool, "steps": steps})
+        if brought:
+            work.tell_step("search", work.how_many(len(work.pool["results"]), "sources"))
         return {
-            **working,
-            "pool": await evidence.keep_pool(self.services, state, pool),
+            "pool": await work.keep_pool(work.pool),
+            "actions": [],
             "sources_off": off,
-            "more_queries": [],
-            # Where it grew up to this reading list: each key that is written is a row of every store.
-            **cast("ResearchUpdate", {key: EMPTY_LIST for key in ("found", "failed", "read") if state.get(key)}),
-            **(await cost_update(self.services, state, usage) if usage else {}),
+            **({} if by == "researcher" else {"looked": [*work.looked, _look(work, results)]}),
+            # Where it grew up to this step: each key that is written is a row of every store.
+            **cast("ResearchUpdate", {key: EMPTY_LIST for key in ("brought", "failed") if state.get(key)}),
         }
 
-    async def choose(self, state: ResearchState) -> ResearchUpdate:
-        """A model chooses once which of the new passages serve which point; what the draft cites stays."""
-        pool = await evidence.pool_of(self.services, state)
-        best = await self.services.submission(state.get("best_submission"))
-        by_id = {each["id"]: each for each in pool["passages"]}
-        budget, first_ids = profile(state).chosen_tokens, pinned_ids(state, best)
-        candidates = [by_id[each] for each in state["to_choose"]]
-        texts = await with_texts(self.services, evidence.passages_of(pool, state["to_choose"]))
-        reply, usage = await full.choose(self.services, state, candidates, texts, budget=budget)
-        room = evidence.room_for(pool, first_ids, profile(state))
-        choice = evidence.chosen_ids(reply, candidates, tokens=room - evidence.tokens_of(pool, first_ids))
-        ids = evidence.within(pool, [*first_ids, *choice, *evidence.earlier_ids(state, best)], tokens=room)
-        pool = {**pool, "shown": [*pool["shown"], *state["to_choose"]]}
-        gaps = [query for query in reply.gaps if query not in pool["searches"]]
-        tell_step(self.services, state, "choose", how_many(state, len(candidates), "passages", part=len(choice)))
-        return {
-            **evidence.at_work(pool, ids),
-            "pool": await evidence.keep_pool(self.services, state, pool),
-            "to_choose": [],
-            # One search for gaps a loop: what it finds is chosen among, and then written from.
-            "more_queries": [] if state.get("gaps_searched") else gaps,
-            "gaps_searched": True,
-            **await cost_update(self.services, state, usage),
-        }
-
-    async def read_page(self, task: PageTask) -> ResearchUpdate:
-        """One page or paper in full: its passages nearest to the queries join what was found."""
-        url = task["result"]["url"]
-        page = await self.services.sources.full_texts.read(url)
-        nearest = evidence.nearest_passages(task, page, await self.services.documents.get(task["summary"]))
-        ids = await self.services.documents.put_many([text for text, _ in nearest])
-        hits = [{**hit, "text": document} for (_, hit), document in zip(nearest, ids, strict=True)]
-        return {"found": hits, "read": [{"url": url, "problem": ""}]}
-
-    async def leave_unread(self, task: PageTask, error: NodeError) -> Command[Literal["collect"]]:
-        """A page that cannot be read is noted; its summary stands, and the other pages go on."""
-        why = known_cause(error, SourceError)
-        # A failed node's edges are not followed: without this, pages that all fail would end the graph silently.
-        return Command(update={"read": [{"url": task["result"]["url"], "problem": str(why)}]}, goto="collect")
-
-    async def _store(self, hits: Sequence[FoundPassage], query: str, *, is_summary: bool) -> list[dict[str, Any]]:
-        documents = await self.services.documents.put_many([hit.text for hit in hits])
-        return [
-            {
-                "query": query,
-                "place": place,
-                "text": document,
-                "heading": hit.heading,
-                "tokens": estimate_tokens(compact_tables(hit.text)),
-                "summarized": is_summary,
-                "result": hit.result.model_dump(mode="json", exclude_none=True, exclude={"summary"}),
-            }
-            for place, (hit, document) in enumerate(zip(hits, documents, strict=True), start=1)
-        ]
-
-    async def _whole_documents(self, state: ResearchState) -> list[dict[str, Any]]:
-        """All sections of the own documents in order, where one call can read them: nothing of them is missed then.
-
-        Once: they stay in the pool. Searches go on all the same, for they tell what is not in the documents.
-        """
-        limits = profile(state)
-        if limits.compact or "local" not in searched_sources(state):
-            return []
-        documents, execution_id = state["options"]["documents"], state["execution_id"]
-        sections = await self.services.sources.whole(documents, execution_id, limits.offered_tokens)
-        return await self._store(sections, "", is_summary=False)
-
-    def _working(
-        self, state: ResearchState, pool: evidence.EvidencePool, best: Submission | None, first: Sequence[str]
-    ) -> ResearchUpdate:
-        """The passages to work with, where all that may be read fits; else those to choose among.
-
-        `first`: the ids of those that come before others, in this order.
-        """
-        limits, earlier = profile(state), evidence.earlier_ids(state, best)
-        first_ids = pinned_ids(state, best)
-        room = evidence.room_for(pool, first_ids, limits)
-        if limits.compact:
-            return evidence.at_work(pool, evidence.working_ids(pool, first_ids, tokens=limits.chosen_tokens))
-        candidates = evidence.working_ids(pool, [*first_ids, *earlier, *first], tokens=max(room, limits.offered_tokens))
-        if first:
-            # Writers of the first draft read all there is; what it cites stays for the calls that follow.
-            return {**evidence.at_work(pool, candidates), "to_choose": [], "nothing_new": False}
-        everything = evidence.within(pool, [*earlier, *candidates], tokens=room)
-        old = {*first_ids, *earlier, *pool["shown"]}
-        new = [each for each in candidates if each not in old]
-        has_draft = bool(state.get("draft_report"))
-        if len(everything) == len(set(candidates)):
-            return {**evidence.at_work(pool, everything), "to_choose": [], "nothing_new": has_draft and not new}
-        if not new:
-            # A model has chosen among all of it. A round that begins looks again: at what its searches find first of
-            # what it has not at hand.
-            queries = [] if has_draft else queries_of(state)
-            hits = [each["id"] for each in evidence.in_turns(pool["passages"], queries) if each["id"] not in earlier]
-            working = evidence.within(pool, [*earlier, *hits[: len(queries)]], tokens=room)
-            return {**evidence.at_work(pool, working), "to_choose": [], "nothing_new": has_draft}
-        return {"to_choose": new, "nothing_new": False}
-
-    async def _without_plan(self, state: ResearchState, best: Submission) -> ResearchUpdate | None:
-        """Straight to the revision of the team's best report, where its sources were offered whole; else None.
-
-        What its judges missed is looked up in what no call has at hand.
-        """
-        pool = await evidence.pool_of(self.services, state)
-        only_local = await working_sources(self.services, state) == ["local"]
-        if not pool.get("whole") or not only_local or profile(state).compact:
-            return None
-        plan = ResearchPlan(
-            theme=best.draft.title or best.report.theme,
-            investigation_points=best.points,
-            outline=[section.heading for section in best.draft.sections],
-            search_queries=best.queries,
-            plan_text=_REVISION,
+    async def screen(self, state: ResearchState) -> ResearchUpdate:
+        """Which held passages speak to AI systems, asked about once in a run; and what drafts are written from."""
+        work = await open_research(self.services, state)
+        if not work.pool["held"]:
+            off = state.get("sources_off", {})
+            reasons = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "nothing matched"
+            raise SourceError(f"no source gave anything for {work.question[:80]!r} ({reasons})")
+        new = unscreened(work.pool)
+        texts = await work.documents.get_many(new)
+        pool, usage = await screened(
+            work.pool, texts, work.run.screening, lambda ids, excerpts: ask_about_orders(work, ids, excerpts)
         )
-        at_hand = {passage.id for passage in best.passages}
-        unread = any(each["id"] not in at_hand for each in pool["passages"])
-        gaps = await full.gaps_for(self.services, state) if unread else []
         return {
-            "task_plan": plan.model_dump(mode="json"),
-            "next_action": "research",
-            "human_input_required": False,
-            "more_queries": gaps,
-            "iteration_count": 1,
-        }
-
-    async def _plan(self, state: ResearchState, best: Submission | None) -> ResearchUpdate:
-        if profile(state, "supervisor").compact:
-            plan, usage = await compact.plan(self.services, state)
-        else:
-            plan, usage = await full.plan(self.services, state, best)
-        first: ResearchState = {**state, "iteration_count": 1}
-        tell_step(self.services, first, "plan", how_many(state, len(plan.search_queries), "queries"), plan=plan)
-        # In round 1 only, before any search; a plan made anew after a rejection is not asked about again.
-        wants_approval = "plan" in state["options"]["approve"] and state["round_number"] == 1
-        return {
-            "task_plan": plan.model_dump(mode="json"),
-            "next_action": "research",
-            "human_input_required": wants_approval and not state.get("human_input"),
-            "iteration_count": 1,
-            **await cost_update(self.services, state, usage),
+            "pool": await work.keep_pool(pool),
+            "passages": to_write_from(work),
+            "research_data": results_for(pool, pool["held"]),
+            **(cost_update(work, state, usage) if usage else {}),
         }
 
 
-def _plan_question(state: ResearchState) -> dict[str, Any]:
+def _looks_further(work: Research) -> bool:
+    """Whether a step of research follows."""
+    if not work.sources_on or work.steps >= work.options.max_steps:
+        return False
+    if work.pool["whole"] and [*work.sources_on] == [LOCAL]:
+        return False
+    return not (work.pool["held"] and _must_write(work))
+
+
+def _must_write(work: Research) -> bool:
+    """Whether budgets or time leave just enough for writing and review."""
+    used = work.run.clock.team_seconds(work.team.team_id) / work.options.timeout_per_team_seconds
+    return work.run.ledger.remaining_share() < _RESERVE or 1 - used < _RESERVE
+
+
+async def begun(work: Research, state: ResearchState) -> Research:
+    """A round that begins: what the team knows before its first step.
+
+    Its own evidence of rounds before, what the thread's last report rested on, all own documents where they fit, and,
+    offered by number, what other teams held when the round began.
+    """
+    pool = work.pool
+    inherited = await evidence_of(work.run, state.get("inherited")) if not pool["documents"] else []
+    shared = await evidence_of(work.run, state.get("shared"))
+    if LOCAL in work.sources_on and not pool["documents"]:
+        entries = await work.sources.catalogue(work.options.documents, work.run.execution_id)
+        pool = with_catalogue(pool, [entry.url for entry in entries])
+    pool = with_evidence(pool, [*inherited, *shared])
+    own = {each["id"] for each in pool["passages"] if each["found_by"]}
+    pool = {**pool, "offered": [each["id"] for each in shared if each["id"] not in {*own, *pool["held"]}]}
+    pool, _ = hold(pool, [each["id"] for each in inherited], room=work.room)
+    pool = await _with_whole(replace(work, pool=pool))
+    # A draft that is revised keeps what it rests on.
+    pool, _ = hold(pool, work.draft.passages() if work.draft else [], room=work.room * 2)
+    return work.with_pool({**pool, "steps_from": len(pool["steps"]), "held_then": [*pool["held"]]})
+
+
+async def _with_whole(work: Research) -> EvidencePool:
+    """The pool with all own documents held, where one call can read them: nothing of them is missed then.
+
+    Where other sources are on, too, they leave half of the room to these.
+    """
+    pool = work.pool
+    if pool["whole"] or LOCAL not in work.sources_on:
+        return pool
+    most = work.room if [*work.sources_on] == [LOCAL] else work.room // 2
+    sections = await work.sources.whole(work.options.documents, work.run.execution_id, most)
+    if not sections:
+        return pool
+    hits = await stored(sections, Action(kind="read", source=LOCAL, text="", parts=[], by="draft"), work.documents)
+    pool = grown(pool, (({**hit["evidence"], "found_by": []}, hit["result"], hit["text"]) for hit in hits))
+    pool, _ = hold(pool, [hit["evidence"]["id"] for hit in hits], room=work.room)
+    return {**pool, "whole": True}
+
+
+def _look(work: Research, results: list[ActionResult]) -> Step:
+    """What a reviewer or code looked up for the draft at hand."""
+    number = len(work.looked) + 1
+    return Step(number=number, round=work.round_number, thought="", held=[], given_up=[], results=results)
+
+
+def _seen_by_reviewer(work: Research) -> list[str]:
+    shown = [each for step in work.looked for result in step["results"] for each in result["shown"]]
+    return [*work.passages, *shown]
+
+
+def to_write_from(work: Research) -> list[str]:
+    """What drafts are written from: in reading order at first, and what joins later behind it."""
+    held = work.pool["held"]
+    before = [each for each in work.passages if each in held]
+    return [*before, *in_reading_order(work.pool, [each for each in held if each not in before])]
+
+
+def _tell_step(work: Research, step: StepTaken) -> None:
+    parts = parts_of(work.pool)
+    detail = work.how_many(len(parts), "parts_answered", part=sum(part.state == "answered" for part in parts))
+    work.tell_step(
+        "research",
+        detail,
+        iteration=work.steps,
+        parts=parts,
+        held_tokens=held_tokens(work.pool),
+        held=len(work.pool["held"]),
+        room=work.room,
+        thought=step.thought,
+        actions=len(step.actions),
+    )
+
+
+def _plan_question(state: ResearchState, work: Research) -> dict[str, Any]:
     """The interrupt's payload: what may be edited, and whose plan it is."""
-    plan, team = state["task_plan"] or {}, state["team"]
+    plan = state["task_plan"] or {}
     return question(
         "plan",
         {name: plan[name] for name in EDITABLE},
-        description=WORDS[state["options"]["language"]].asked["plan"].format(team=team["name"], theme=state["theme"]),
-        execution_id=state["execution_id"],
-        team_id=team["team_id"],
+        description=WORDS[work.options.language].asked["plan"].format(team=work.team.name, theme=work.question),
+        execution_id=work.run.execution_id,
+        team_id=work.team.team_id,
         problem=state.get("problem", ""),
     )
 
 
-def _follow_decision(state: ResearchState, answer: object) -> ResearchUpdate:
+async def _follow_decision(work: Research, state: ResearchState, answer: object) -> ResearchUpdate:
     """What the answer makes of the state; one that can't be followed leaves the question open and says why."""
     plan = state["task_plan"] or {}
     result = apply_answer(
@@ -299,48 +298,35 @@ def _follow_decision(state: ResearchState, answer: object) -> ResearchUpdate:
         "problem": "",
     }
     if isinstance(result, Rejected):
-        return {**update, "task_plan": None, "next_action": "research"}
-    return {**update, "task_plan": result.value.model_dump(mode="json")}
+        return {**update, "task_plan": None, "actions": [], "next_action": "research", "steps": 0}
+    return {**update, "task_plan": result.value.model_dump(mode="json"), **await _edited(work, state, result.value)}
 
 
-def pinned_ids(state: ResearchState, best: Submission | None) -> list[str]:
-    """The passages that the draft to mend rests on, in its order."""
-    return draft.passages() if (draft := draft_to_mend(state, best)) else []
+async def _edited(work: Research, state: ResearchState, plan: ResearchPlan) -> ResearchUpdate:
+    """The parts and the first actions as a person edited them."""
+    pool, known = work.pool, {action_line(action): action for action in state.get("actions", [])}
+    if [part.text for part in parts_of(pool)] != plan.investigation_points:
+        pool = with_parts(pool, [Part(text=text) for text in plan.investigation_points])
+    actions = [
+        action
+        for line in plan.search_queries
+        for action in ([known[line]] if line in known else work.desk.actions([reply_of_line(line)], "researcher"))
+    ]
+    return {"pool": await work.keep_pool(pool), "actions": actions if work.pool["steps"] else []}
 
 
-def open_queries(state: ResearchState, pool: evidence.EvidencePool) -> list[str]:
-    """The searches named by the draft's open statements that nobody has made."""
-    if not state.get("draft_report"):
-        return []
-    draft = Draft.model_validate(state["draft_report"])
-    queries = dict.fromkeys(each.basis for each in draft.sentences() if each.kind == "open" and each.basis)
-    return [query for query in queries if query not in pool["searches"]]
+def _is_about(text: str, words: str) -> bool:
+    wanted = set(terms(words))
+    return len(wanted & set(terms(text))) >= _MOST_OF * len(wanted)
 
 
-async def turn_off(services: Services, task: SearchTask, error: SourceError) -> str:
-    """The source of a search that failed is off for the rest of the run; who follows it is told the first time.
+def found_for_last_draft(work: Research) -> dict[str, list[str]]:
+    """What a search found for statements of the round's last draft that something is not found, by its words; once.
 
-    Gives the reason in the run's language.
+    Of each search the best two that the team does not hold.
     """
-    execution_id, team_id, source = task["execution_id"], task["team_id"], task["source"]
-    run = await services.run(task)
-    reason = reason_text(str(error), run.options.language)
-    if run.turn_off(source, reason):
-        services.tell(SourceOff(execution_id=execution_id, team_id=team_id, source=source, reason=reason))
-    return reason
-
-
-def search_event(task: SearchTask, hits: Sequence[FoundPassage]) -> SearchDone:
-    """One search as the run's followers are told of it."""
-    return SearchDone(
-        execution_id=task["execution_id"],
-        team_id=task["team_id"],
-        round_number=task.get("round_number", 0),
-        query=task["query"],
-        source=task["source"],
-        count=len(hits),
-        hits=[
-            Hit(title=hit.result.title, url=hit.result.url, published_date=hit.result.published_date)
-            for hit in list({hit.result.url: hit for hit in hits}.values())[:MOST_HITS]
-        ],
-    )
+    if work.drafts != work.max_drafts or work.looks:
+        return {}
+    results = [result for step in work.looked for result in step["results"] if result["by"] == "draft"]
+    found = {result["text"]: [each for each in result["shown"] if each not in work.passages][:2] for result in results}
+    return {text: ids for text, ids in found.items() if ids}

@@ -61,7 +61,7 @@ class SearchNode:
         plan = _plan(theme)
         first: ResearchState = {**state, "iteration_count": 1}
         parts = search.parts_of(theme)
-        tell_step(self.services, first, "plan", how_many(state, len(parts), "parts"), plan=plan)
+        tell_step(self.services, first, "plan", how_many(state, len(parts), "parts"), plan=plan, actions=len(parts))
         found = await _find(self.services, state, parts)
         report = search.search_report(theme, found, language)
         content = report.to_markdown(language, folders=await folders(self.services, state))

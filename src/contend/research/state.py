@@ -12,6 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
 from contend.clock import Reading
+from contend.evidence import Action, Brought, Step
 
 NextAction = Literal["research", "write", "review", "end"]
 
@@ -49,6 +50,14 @@ class ResearchInput(TypedDict, total=False):
     """The id of the best submission of those rounds."""
     pool: SkipJsonSchema[str | None]
     """The id of all that the team has found, in this round and before."""
+    parts: SkipJsonSchema[list[str]]
+    """What the question asks for, as all teams see it."""
+    shared: SkipJsonSchema[str | None]
+    """The id of the passages that teams of finished rounds hold, frozen when the round began."""
+    seen: SkipJsonSchema[dict[str, int]]
+    """Whose rounds those are."""
+    inherited: SkipJsonSchema[str | None]
+    """The id of the passages behind the thread's last report, which a follow-up question begins with."""
     sources_off: SkipJsonSchema[dict[str, str]]
     """The reason by name of each source that failed."""
     clock: SkipJsonSchema[Reading | None]
@@ -71,26 +80,13 @@ class ResearchOutput(TypedDict, total=False):
     """Alone, the question and one answer: the report in Markdown, or why there is none."""
 
 
-class WrittenSection(TypedDict):
-    """A section of a long report as it was written."""
-
-    number: int
-    section: dict[str, Any] | None
-    bullets: list[str]
-    """The lessons that were used."""
-    usage: dict[str, Any] | None
-    """The call's cost."""
-    failure: str
-    """Why there is no section."""
-
-
 class ResearchState(ResearchInput, ResearchOutput, total=False):
     """What the nodes of a round know. What `Annotated` says grows by branches in parallel."""
 
     task_plan: dict[str, Any] | None
     """A ResearchPlan."""
     research_data: list[dict[str, Any]]
-    """The documents of the passages at work, and the first of the others; titles stand for summaries."""
+    """The documents of the passages held, and the first of the others; titles stand for summaries."""
     current_draft: str | None
     """The draft as Markdown."""
     draft_report: dict[str, Any] | None
@@ -98,36 +94,35 @@ class ResearchState(ResearchInput, ResearchOutput, total=False):
     feedback: str | None
     """What the reviewer wants mended; None before a review."""
     iteration_count: int
-    """How often the work went to research or to the writer."""
+    """How many drafts of this round were written."""
     next_action: NextAction
     human_input_required: bool
     human_input: str | None
     """A person's decision on the plan, as JSON."""
     asked: dict[str, str]
     """What a research on its own was opened for."""
-    found: Annotated[list[dict[str, Any]], operator.add]
-    """What searches found, and what pages in full say, until it joins the pool."""
+    steps: int
+    """The researcher's steps in this round."""
+    actions: list[Action]
+    """What is to be done in the sources next."""
+    brought: Annotated[list[Brought], operator.add]
+    """What actions brought, until it joins the pool."""
     failed: Annotated[list[dict[str, Any]], operator.add]
     """The sources that failed meanwhile, with the reason."""
-    read: Annotated[list[dict[str, str]], operator.add]
-    """The pages that were to be read in full meanwhile; `problem` says why one was not."""
-    passages: list[dict[str, Any]]
-    """Those that the team works with, numbered from 1 in this order; without their texts."""
-    to_choose: list[str]
-    """The ids of those that a model has yet to choose among."""
+    beyond: list[str]
+    """The ids of passages that were to be held and found no room."""
+    passages: list[str]
+    """The ids of those that drafts are written from, numbered from 1 in this order."""
     written_from: list[str]
     """The ids of those that the draft was written from."""
-    written_sections: Annotated[list[WrittenSection], operator.add]
     marks: list[dict[str, str]]
-    """What a check found at a place of the draft."""
-    more_queries: list[str]
-    """What to search for next, in place of the plan's queries."""
-    gaps_searched: bool
-    """Whether gaps that the choice left were searched for, since the last draft."""
-    open_searched: bool
-    """Whether the draft's open statements were searched for."""
-    nothing_new: bool
-    """Whether the last search found nothing for the draft."""
+    """What a check by code found at a place of the draft."""
+    looks: int
+    """How often the reviewer of the draft at hand looked into the sources."""
+    looked: list[Step]
+    """What was looked up for the draft at hand, by its reviewer or by code."""
+    tried: list[str]
+    """What drafts of this round call not found, and code has searched for, by its key words."""
     accepted: bool
     """Whether the reviewer took the draft."""
     problem: str
@@ -140,34 +135,6 @@ class TeamRound(TypedDict):
     execution_id: str
     team_id: str
     round_number: int
-
-
-class SearchTask(TeamRound):
-    """One query to one source: what `search` is sent."""
-
-    query: str
-    source: str
-    limit: int
-    """As many hits are taken."""
-
-
-class PageTask(TypedDict):
-    """One document to read in full: what `read_page` is sent."""
-
-    result: dict[str, Any]
-    summary: str
-    """The id of the search's text on it."""
-    places: dict[str, int]
-    """Its place in the answer to each query."""
-
-
-class SectionTask(TypedDict):
-    """One section of a long report: what `write_section` is sent."""
-
-    number: int
-    execution_id: str
-    research: str
-    """The id of the part of the state that it rests on: a checkpoint keeps what each writer is sent."""
 
 
 ResearchUpdate = ResearchState
@@ -185,14 +152,15 @@ AT_BEGIN: ResearchUpdate = {
     "next_action": "research",
     "human_input_required": False,
     "human_input": None,
+    "steps": 0,
+    "looks": 0,
 }
 """A research that begins."""
 
-_ADDED_TO = ("found", "failed", "read", "written_sections")
-_LISTS = ("passages", "to_choose", "written_from", "marks", "more_queries", "calls")
-_FLAGS = ("gaps_searched", "open_searched", "nothing_new", "accepted")
-_NONE = ("pool", "submission", "report")
-_EMPTY_KEYS = {**dict.fromkeys(_ADDED_TO, EMPTY_LIST), **{key: [] for key in _LISTS}, **dict.fromkeys(_FLAGS, False)}
+_ADDED_TO = ("brought", "failed")
+_LISTS = ("actions", "beyond", "passages", "written_from", "looked", "tried", "marks", "calls", "parts")
+_NONE = ("pool", "submission", "report", "shared", "inherited")
+_EMPTY_KEYS = {**dict.fromkeys(_ADDED_TO, EMPTY_LIST), **{key: [] for key in _LISTS}, "seen": {}, "accepted": False}
 
 FRESH = cast("ResearchUpdate", {**AT_BEGIN, "problem": "", **_EMPTY_KEYS, **dict.fromkeys(_NONE)})
 """A research that begins on its own: nothing of one before it on the same thread stays."""

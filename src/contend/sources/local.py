@@ -356,4 +356,4 @@ def _examine(path: Path) -> LocalFile | str:
 
 
 def _kinds() -> str:
-    return ", ".join(sorted(KINDS))
+    return ", ".join(sorted(filter(None, KINDS)))

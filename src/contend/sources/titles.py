@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-_SEPARATOR = re.compile(r"\s+(?:[-–—|·•:»]|::)\s+|\s*[|｜]\s*|:\s+")
+_SEPARATOR = re.compile(r"(?<!\s)\s+(?:[-–—|·•:»]|::)\s+|(?<!\s)\s*[|｜]\s*|:\s+")
 _LEAST_PAGES = 3
 _LEAST_SHARE = 0.5
 

@@ -4,6 +4,7 @@
 → judge → brief, or (finish_run) end.
 """
 
+import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
 
 from contend.errors import BudgetExhausted, ContendError
+from contend.evidence import Evidence, evidence_in
 from contend.langgraph_compat import add_node, add_routes, cause
 from contend.models.evaluation import JudgmentReply, MetricResult
 from contend.models.events import RoundStarted
@@ -38,9 +40,8 @@ from contend.registry import TEAM_KINDS, team_kind
 from contend.research.state import EMPTY_LIST
 from contend.run_context import RunContext, identity
 from contend.services import Services
-from contend.team.judge_view import uncovered_points
 from contend.team.judging import make_criteria
-from contend.team.metrics import MeasuringNodes, evaluation_of, metric_tasks
+from contend.team.metrics import MeasuringNodes, evaluation_of, metric_tasks, unanswered
 from contend.team.rounds import NextStep, TeamView, after_judgment
 from contend.team.state import MetricTask, TeamInput, TeamState, TeamUpdate
 
@@ -82,15 +83,28 @@ class TeamNodes:
                 bullets=state["bullets"],
                 instructions=view.options.instructions,
                 earlier=state.get("earlier", ""),
-                # Who reads whole reports gets the best one to mend, with what judges said of it.
-                texts=view.team.kind != "graph" and view.run.profile("writer", team=view.team).compact,
+                # Writers get the best report to mend, with what judges said of it.
+                texts=False,
             ),
             "history": list(state.get("rounds", [])),
             "best_submission": best.submission if best else None,
+            **await self._shared(view, number),
             "submission": None,
             "calls": [],
             "scores": EMPTY_LIST,
         }
+
+    async def _shared(self, view: TeamView, number: int) -> TeamUpdate:
+        """What the other teams' finished rounds rest on, as it stands now: passages, and no word of a rival's."""
+        seen = await view.run.rounds_seen(view.team.team_id, number)
+        passages: dict[str, Evidence] = {}
+        for team_id, round_number in seen.items():
+            submission = await self.services.submissions.get(view.run.submitted[team_id, round_number])
+            passages |= {each["id"]: each for each in evidence_in(submission)}
+        if not passages:
+            return {"seen": seen, "shared": None}
+        document = await view.run.documents.put(json.dumps([*passages.values()], ensure_ascii=False))
+        return {"seen": seen, "shared": document}
 
     async def fail(self, state: TeamState, error: NodeError) -> Command[Literal["brief", "finish_run"]]:
         """A failure ends a run of its own with what its rounds gave until then. In a contest, the team forfeits."""
@@ -111,6 +125,7 @@ class TeamNodes:
         submission, document = await self.services.require_submission(state["submission"]), state["submission"] or ""
         view = await TeamView.of(self.services, state)
         await view.record_submission(submission, document=document, brief=state["brief"])
+        view.run.hand_in(view.team.team_id, view.round_number, document)
         # The record has it from here on, and no later node of the round reads it.
         return {"brief": "", **_times(view.run, state)}
 
@@ -155,7 +170,7 @@ class TeamNodes:
             score=result.overall,
             feedback=result.feedback if view.kind.may_win else submission.feedback,
             metrics=result.metrics,
-            uncovered=uncovered_points(submission.points, submission.content),
+            uncovered=unanswered(submission),
             verdicts=dict(view.run.verdicts),
             queries=submission.queries,
             bullets_used=submission.draft.bullets_used,
@@ -260,7 +275,8 @@ def _calls(state: TeamState, results: Sequence[MetricResult]) -> list[CallUsage]
 
 
 FRESH: TeamUpdate = {
-    "bullets": [], "criteria": [], "earlier": "", "round_number": 0, "rounds": [], "pool": None,
+    "bullets": [], "criteria": [], "parts": [], "shared": None, "inherited": None, "earlier": "",
+    "round_number": 0, "rounds": [], "pool": None,
     "best_submission": None, "submission": None, "decision": {}, "retries": 0, "problem": "", "clock": None,
 }  # fmt: skip
 """A further question on a thread is a run of its own: nothing of the one before stays."""
@@ -283,8 +299,8 @@ class TeamAlone:
 
     async def set_criteria(self, state: TeamState) -> TeamUpdate:
         """What a report on this question has to do: judges alone read it."""
-        criteria = await make_criteria(self.services, await self.services.run(state), theme=state["theme"])
-        return {"criteria": criteria.plain()}
+        criteria = await make_criteria(self.services, await self.services.run(state), question=state["theme"])
+        return {"criteria": criteria.plain(), "parts": criteria.parts}
 
     async def finish_run(self, state: TeamState) -> TeamUpdate:
         """The run's one message: the best report, or why there is none. Said again, it takes its own place."""

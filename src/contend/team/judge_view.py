@@ -2,25 +2,22 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import accumulate, takewhile
 from typing import NamedTuple
 
+from contend.evidence import with_texts
+from contend.evidence.pool import numbers_of
 from contend.models.evaluation import Submission
 from contend.models.record import Language
 from contend.models.research import GENERATED_AT, MARK, Passage
 from contend.report import read_references
-from contend.research.ask import with_texts
-from contend.research.draft_forms import shown_draft
-from contend.research.evidence import numbers_of
 from contend.services import Services
 from contend.text import (
     WORDS,
     bare_text,
     clean,
     compact_tables,
-    detect_language,
     en,
     estimate_tokens,
     ja,
@@ -31,6 +28,7 @@ from contend.text import (
     without_item_mark,
     without_marks,
 )
+from contend.writing import shown_draft
 
 _REFERENCES = tuple(f"## {words.headings.references}" for words in WORDS.values())
 
@@ -71,7 +69,7 @@ async def report_view(services: Services, submission: Submission, *, tokens: int
 
 
 async def _judged_passages(services: Services, submission: Submission, *, tokens: int, beside: int) -> list[Passage]:
-    passages = await with_texts(services, submission.passages)
+    passages = await with_texts(services.documents, submission.passages)
     sizes = {each.id: estimate_tokens(compact_tables(each.text)) for each in passages}
     ids = set(submission.draft.passages()) & sizes.keys()
     least = sum(sizes[each] for each in ids)
@@ -100,9 +98,15 @@ async def cited_passages(services: Services, submission: Submission, *, tokens: 
 
 async def whole_passages(services: Services, passages: Sequence[Passage], *, tokens: int) -> list[Passage]:
     """The passages with their texts, uncut, as many of the first as take at most `tokens`; at least one."""
-    whole = await with_texts(services, passages)
+    whole = await with_texts(services.documents, passages)
     ends = list(accumulate(estimate_tokens(compact_tables(each.text)) for each in whole))
     return [each for each, end in zip(whole, ends, strict=True) if end <= tokens] or whole[:1]
+
+
+def fitting_passages(passages: Sequence[Passage], *, tokens: int) -> list[Passage]:
+    """As many of the first as take at most `tokens`."""
+    ends = accumulate(estimate_tokens(compact_tables(each.text)) for each in passages)
+    return [each for each, end in zip(passages, ends, strict=True) if end <= tokens]
 
 
 _FRAME = re.compile(rf"#{{1,6}}\s|{re.escape(GENERATED_AT)}")
@@ -155,46 +159,3 @@ def _statements(markdown: str) -> Iterator[str]:
 
 def _bare(text: str) -> str:
     return re.sub(r"[\W_]", "", bare_text(text))
-
-
-_LEAST_COVERAGE = 0.5
-"""A point is answered where this share of its content stands in the text; chosen on `benchmarks/judging.toml`."""
-
-_LEAST_TERMS = 2
-
-_ASKING = re.compile(f"(?:{ja.ASKS})")
-_QUESTION = re.compile(r"[?？][\"'”’»)\]」』）*_`]*\Z")
-_NAMING = re.compile(ja.CONTENT_WORD)
-
-
-def uncovered_points(points: Sequence[str], markdown: str) -> list[str]:
-    """The points of whose content too little stands in a report's statements; those that name nothing are left out."""
-    # To repeat a point is not to answer it, nor is to ask.
-    point_texts = {bare_text(point) for point in points}
-    answers = (
-        each for each in _statements(markdown) if bare_text(each) not in point_texts and not _QUESTION.search(each)
-    )
-    present = {term for each in answers for term in terms(each)}
-    return [point for point in points if not _is_answered(point, present)]
-
-
-def _is_answered(point: str, present: AbstractSet[str]) -> bool:
-    """Whether enough of it is said; what names nothing needs no answer."""
-    content = set(terms(_content_of(point)))
-    count = len(content & present)
-    return count >= min(len(content), _LEAST_TERMS) and count >= _LEAST_COVERAGE * len(content)
-
-
-def names_something(point: str) -> bool:
-    """Whether there is anything to look for."""
-    return bool(terms(_content_of(point)))
-
-
-def _content_of(point: str) -> str:
-    """What an answer must name. Japanese points without asking words, particles and endings: answers word those anew.
-
-    English ones lose theirs as stop words.
-    """
-    if detect_language(point) != "ja":
-        return point
-    return " ".join(_NAMING.findall(_ASKING.sub(" ", point))) or point

@@ -3,16 +3,14 @@
 Its judge sees question, instructions and submission, and what to judge them by.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from contend.errors import ModelError
-from contend.llm import role_profile
+from contend.criteria import Criteria, ask_criteria
+from contend.evidence import with_texts
 from contend.models.evaluation import (
     MOST_CITATIONS,
-    CriteriaReply,
     Criterion,
     CriterionVerdict,
     Fix,
@@ -26,14 +24,19 @@ from contend.models.evaluation import (
 from contend.models.options import MetricConfig, ResolvedOptions
 from contend.models.record import Language
 from contend.models.replies import FixReply
-from contend.models.research import Draft
-from contend.prompts.judging import CriteriaPrompt, MetricPrompt, VerdictsPrompt
-from contend.prompts.research import NamedDocument, ShownPassage, SourceDocument
-from contend.research.draft_forms import length_of
-from contend.research.full import length_values
+from contend.models.research import Draft, Passage
+from contend.prompts.judging import MetricPrompt, VerdictsPrompt
+from contend.prompts.research import NamedDocument, ShownPart, ShownPassage, SourceDocument
 from contend.run_context import RunContext
 from contend.services import Services
-from contend.team.judge_view import ReportView, cited_passages, reference_numbers, report_view, whole_text
+from contend.team.judge_view import (
+    ReportView,
+    cited_passages,
+    fitting_passages,
+    reference_numbers,
+    report_view,
+    whole_text,
+)
 from contend.team.state import MetricTask
 from contend.team.support import (
     CheckedClaim,
@@ -45,49 +48,23 @@ from contend.team.support import (
     shown_citations,
 )
 from contend.text import WORDS, bare_text, clean
+from contend.writing import length_of, length_values
 
 WITH_PASSAGES = "correctness"
 """The metric whose judge has the cited passages at hand."""
+
+BESIDE_TOKENS = 8_000
+"""Passages that a judge sees beside those that a report cites."""
 
 _AROUND_QUOTES = "\"'“”‘’「」『』…."
 _SHARES = {"met": 1.0, "partly": 0.5, "unmet": 0.0}
 
 
-class Criteria(NamedTuple):
-    """The criteria, [] where coverage is judged by its rubric; `failure` says why none could be made."""
-
-    criteria: list[Criterion]
-    failure: str = ""
-
-    def plain(self) -> list[dict[str, Any]]:
-        """As states hold them."""
-        return [each.model_dump(mode="json") for each in self.criteria]
-
-
-async def make_criteria(services: Services, run: RunContext, *, theme: str) -> Criteria:
-    """What a report on this very question has to do, asked before any report, once a run; a failing call makes none.
-
-    The call is recorded.
-    """
-    options = run.options
-    if not any(judged_by_criteria(services, metric, options) for metric in options.evaluator.metrics):
-        return Criteria([])
-    prompt = CriteriaPrompt(user_query=theme, instructions=options.instructions)
-    try:
-        scope = run.scope("evaluator")
-        answer = await run.model("evaluator").ask(prompt, CriteriaReply, scope=scope, faults=repeated_criteria)
-    except ModelError as error:
-        return Criteria([], failure=str(error))
-    await run.keep_calls([answer.usage])
-    every = sum(each.weight for each in answer.value.criteria)
-    texts = [(clean(each.text, single_line=True), each.weight / every) for each in answer.value.criteria]
-    return Criteria([Criterion(text=text, weight=weight) for text, weight in texts if text])
-
-
-def repeated_criteria(reply: CriteriaReply) -> str:
-    """What stands there twice, a line each; "" where nothing does. It would count twice."""
-    times = Counter(clean(each.text, single_line=True) for each in reply.criteria)
-    return "\n".join(f"{count} criteria say: {text}: say it once" for text, count in times.items() if count > 1)
+async def make_criteria(services: Services, run: RunContext, *, question: str) -> Criteria:
+    """The question's parts and, where a judge checks reports by them, its criteria; asked once a run."""
+    criteria = await ask_criteria(run, question=question)
+    by_criteria = any(judged_by_criteria(services, metric, run.options) for metric in run.options.evaluator.metrics)
+    return criteria if by_criteria else criteria._replace(criteria=[])
 
 
 def judged_by_criteria(services: Services, metric: MetricConfig, options: ResolvedOptions) -> bool:
@@ -100,7 +77,7 @@ def reads_whole_reports(services: Services, metric: MetricConfig, options: Resol
     if metric.kind != "model" or metric.model is not None or not options.models:
         return False
     prompt = services.library.find("evaluator/metric", options.language)
-    return not role_profile(options, "evaluator").compact and not prompt.is_own
+    return not prompt.is_own
 
 
 async def judge_by_model(
@@ -114,7 +91,7 @@ async def judge_by_model(
     run = await services.run(task)
     options, profile = run.options, run.profile("evaluator", name=config.model)
     with_passages = config.name == WITH_PASSAGES
-    passages = await cited_passages(services, submission, tokens=profile.judged_tokens) if with_passages else []
+    passages = await cited_passages(services, submission, tokens=profile.evidence_tokens) if with_passages else []
     numbers = reference_numbers(submission)
     prompt = MetricPrompt(
         user_query=task["theme"],
@@ -149,6 +126,7 @@ class _JudgeInput(NamedTuple):
     without_room: list[CheckedClaim]
     hidden: frozenset[str]
     with_fixes: bool
+    nearest: Sequence[Passage]
 
 
 async def judge_together(
@@ -189,7 +167,10 @@ async def _judge_input(
     run = await services.run(task)
     profile = run.profile("evaluator")
     by_criteria = [each for each in configs if judged_by_criteria(services, each, run.options) and task["criteria"]]
-    view = await report_view(services, submission, tokens=profile.judged_tokens, beside=profile.chosen_tokens)
+    view = await report_view(
+        services, submission, tokens=profile.evidence_tokens, beside=min(BESIDE_TOKENS, profile.tokens // 4)
+    )
+    nearest = await with_texts(services.documents, submission.nearest)
     citations = await citations_of(services, task, submission)
     doubtful = citations.doubtful()
     with_passages = [each for each in doubtful if view.numbers.keys() >= {one.id for one in each.passages}]
@@ -203,6 +184,7 @@ async def _judge_input(
         with_passages[MOST_CITATIONS:],
         frozenset(only_behind_checked(submission.draft, citations)),
         task.get("with_fixes", True),
+        fitting_passages(nearest, tokens=profile.step_tokens),
     )
 
 
@@ -225,6 +207,11 @@ def _verdicts_prompt(
         instructions=options.instructions,
         passages=SourceDocument.of(each for each in numbered if each[1].id not in hidden),
         others=NamedDocument.of(each for each in numbered if each[1].id in hidden),
+        parts=[
+            ShownPart(number=number, text=part.text, state=part.state, missing=part.missing)
+            for number, part in enumerate(submission.parts, start=1)
+        ],
+        nearest=SourceDocument.of(enumerate(judge_input.nearest, start=len(numbered) + 1)),
         submission=view.text,
         structured=view.structured,
         invented=view.invented,

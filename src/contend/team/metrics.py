@@ -13,6 +13,7 @@ from langgraph.types import Command
 
 from contend.checks import check_validity, passage_text
 from contend.errors import ContendError, MetricError
+from contend.evidence import with_texts
 from contend.langgraph_compat import cause
 from contend.models.evaluation import (
     CODE_METRIC_NAMES,
@@ -25,10 +26,9 @@ from contend.models.evaluation import (
 from contend.models.options import MetricConfig, ResolvedOptions
 from contend.models.record import Language
 from contend.registry import FunctionFailed, call_function
-from contend.research.ask import with_texts
 from contend.run_context import RunContext
 from contend.services import Services
-from contend.team.judge_view import names_something, rejection_reason, uncovered_points
+from contend.team.judge_view import rejection_reason
 from contend.team.judging import judge_by_model, judge_together, judged_by_criteria, reads_whole_reports
 from contend.team.state import MetricTask
 from contend.team.support import citation_support, citations_of, metric_names, support_of
@@ -53,7 +53,7 @@ async def citation_validity(
     An address that stands in a passage is no citation.
     """
     words = WORDS[(await services.run(task)).options.language].feedback
-    texts = [passage_text(passage).whole for passage in await with_texts(services, submission.passages)]
+    texts = [passage_text(passage).whole for passage in await with_texts(services.documents, submission.passages)]
     validity = check_validity(submission.report, {result.url for result in submission.results}, texts=texts)
     total = validity.total + len(submission.missing)
     if not total:
@@ -68,17 +68,21 @@ async def citation_validity(
 async def point_coverage(
     services: Services, task: MetricTask, config: MetricConfig, submission: Submission
 ) -> MetricResult:
-    """The share of the plan's points that the report answers; None without a plan."""
+    """The share of the question's parts that are answered, one answered in part counting half; None without parts."""
     words = WORDS[(await services.run(task)).options.language].feedback
-    points = [point for point in submission.points if names_something(point)]
-    if not points:
+    if not submission.parts:
         return _result(config, None, words.no_plan)
-    missing = uncovered_points(points, submission.content)
-    good = len(points) - len(missing)
-    reason = words.points_answered.format(good=good, all=len(points))
-    if missing:
+    good = sum(part.state == "answered" for part in submission.parts)
+    points = good + sum(part.state == "partly" for part in submission.parts) / 2
+    reason = words.points_answered.format(good=good, all=len(submission.parts))
+    if missing := unanswered(submission):
         reason += words.points_missing.format(text="; ".join(shorten(each, _SHOWN_CHARACTERS) for each in missing))
-    return _result(config, good / len(points), reason)
+    return _result(config, points / len(submission.parts), reason)
+
+
+def unanswered(submission: Submission) -> list[str]:
+    """The parts of the question that are not answered as a whole."""
+    return [part.text for part in submission.parts if part.state != "answered"]
 
 
 CODE_METRICS: Mapping[str, CodeMetric] = {
@@ -274,9 +278,12 @@ def _fixes(metrics: Sequence[MetricScore], places: Mapping[str, str], language: 
 def _marks(metrics: Sequence[MetricScore], language: Language) -> dict[str, str]:
     """What is lacking of the sentences that are not supported, or only in part."""
     support, words = [metric for metric in metrics if metric.name == "citation_support"], WORDS[language].feedback
-    marks = {text: words.unsupported for metric in support for text in metric.evidence}
-    partly = {text: lacking for metric in support for text, lacking in metric.partly.items()}
-    return marks | {text: words.said_in_part.format(lacking=lacking) for text, lacking in partly.items()}
+    lacking = {text: what for metric in support for text, what in metric.partly.items()}
+    marks = {text: words.said_in_part.format(lacking=what) for text, what in lacking.items()}
+    for text in (each for metric in support for each in metric.evidence):
+        why = lacking.get(text)
+        marks[text] = words.unsupported_because.format(lacking=why) if why else words.unsupported
+    return marks
 
 
 def medians(samples: Sequence[MetricScore], language: Language) -> list[MetricScore]:

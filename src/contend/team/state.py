@@ -25,6 +25,10 @@ class TeamInput(TypedDict, total=False):
     """The thread's last report, in short."""
     criteria: SkipJsonSchema[list[dict[str, Any]]]
     """Judges read them; no prompt of the team does before it was judged by them."""
+    parts: SkipJsonSchema[list[str]]
+    """What the question asks for, part by part."""
+    inherited: SkipJsonSchema[str | None]
+    """The id of the passages behind the thread's last report."""
 
 
 class TeamState(TeamInput, total=False):
@@ -43,6 +47,10 @@ class TeamState(TeamInput, total=False):
     """The id of the best submission of those."""
     pool: str | None
     """The id of all that the team has found."""
+    seen: dict[str, int]
+    """Whose rounds the team saw when it began this one."""
+    shared: str | None
+    """The id of the passages that teams of finished rounds held when the round began."""
     leaderboard_seen: list[dict[str, Any]]
     """The ranking that the brief shows."""
     brief: str

@@ -15,6 +15,8 @@ from contend.checks import (
     passage_text,
 )
 from contend.errors import BudgetExhausted, ModelError
+from contend.evidence import with_texts
+from contend.evidence.pool import numbers_of
 from contend.llm import Scope
 from contend.models.evaluation import (
     MOST_CITATIONS,
@@ -32,8 +34,6 @@ from contend.models.task import CallUsage
 from contend.prompts.judging import CitationPrompt, DoubtfulCitation
 from contend.prompts.research import SourceDocument
 from contend.report import PublishedLine, published_lines
-from contend.research.ask import with_texts
-from contend.research.evidence import numbers_of
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.state import MetricTask
@@ -135,7 +135,7 @@ def support_of(
     reason += words.sentences_unfounded.format(count=without_source) if without_source else ""
     reason += words.weakest_sentence.format(text=shorten(bad[0].text, _SHOWN_CHARACTERS)) if bad else ""
     total = sum(each.value for each in claims)
-    partly = {each.text: each.verdict.lacking for each in claims if each.verdict and each.verdict.verdict == "partly"}
+    partly = {each.text: each.verdict.lacking for each in claims if each.verdict and each.verdict.lacking}
     share, evidence = total / (len(claims) + without_source), [each.text for each in bad]
     return MetricResult(score=config.with_score(share, reason, evidence=evidence, partly=partly), usage=usage)
 
@@ -157,11 +157,13 @@ async def claims_by_text(services: Services, submission: Submission) -> dict[str
 
 async def lines_of(services: Services, submission: Submission) -> list[PublishedLine]:
     """What the submission's draft publishes, line by line, with the texts of the passages behind it."""
-    return published_lines(submission.draft, await with_texts(services, submission.passages), submission.results)
+    return published_lines(
+        submission.draft, await with_texts(services.documents, submission.passages), submission.results
+    )
 
 
 async def _check_citations(services: Services, submission: Submission) -> Citations:
-    passages = await with_texts(services, submission.passages)
+    passages = await with_texts(services.documents, submission.passages)
     texts = [passage_text(passage) for passage in passages]
     statements = [each for each in claims_of(submission.draft, passages) if each.claim.kind in {"stated", "derived"}]
     citing = [each for each in statements if each.passages]
@@ -196,7 +198,7 @@ async def ask_about(
         return None
     model, scope = run.model("evaluator"), scope_of(run, task)
     usage: CallUsage | None = None
-    for number, batch in enumerate(_batches(doubtful, run.profile("evaluator").offered_tokens), start=1):
+    for number, batch in enumerate(_batches(doubtful, run.profile("evaluator").evidence_tokens), start=1):
         name = scope.step + step + ("" if number == 1 else f"/{number}")
         try:
             batch_scope = replace(scope, step=name, sentences=tuple(each.text for each in batch))

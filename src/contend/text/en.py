@@ -126,15 +126,20 @@ class FeedbackWords(NamedTuple):
     judges_unscored: str = "unscored: {names}; metrics by code alone make no score"
     capped: str = "capped: nothing is cited, or a citation names a source that was not retrieved"
     unsupported: str = "What it cites does not say this."
+    unsupported_because: str = "What it cites does not say this ({lacking})."
     said_in_part: str = "What it cites says only a part of this ({lacking})."
     quoted: str = "{mark} “{text}”"
     uncited: str = "nothing is cited"
     no_passage_cited: str = "no statement cites a passage that is at hand"
     citations_retrieved: str = "citations that name a retrieved source: {good} of {all}"
     citations_missing: str = "; not retrieved: {text}"
-    no_plan: str = "there is no plan with points to answer"
-    points_answered: str = "points of the plan that are answered: {good} of {all}"
-    points_missing: str = "; not answered: {text}"
+    no_plan: str = "the parts of the question are not known"
+    points_answered: str = "parts of the question that are answered: {good} of {all}"
+    points_missing: str = "; open or answered in part: {text}"
+    found_after_all: str = (
+        "- A search for what the report calls not found ({text}) brought {passages}: say what these passages tell of "
+        "it, and call only that not found which they do not tell; where they tell nothing of it, the statement stays."
+    )
     sentences_supported: str = "cited sentences that are said by what they cite: {good} of {all}"
     sentences_near: str = "; only near to what they cite, or said in part: {count}"
     sentences_unfounded: str = "; sentences that cite nothing and that no passage says: {count}"
@@ -190,6 +195,8 @@ class Words(NamedTuple):
     about_run: str = "About this run"
     status: str = "Report"
     winner: str = "Winner"
+    published: str = "Published"
+    merge_and_best: str = "editor's merge ({merged}); best team: {team} ({best})"
     published_unscored: str = "Published unscored"
     active_time: str = "Active time"
     seconds: str = "{seconds:.1f} s"
@@ -198,13 +205,14 @@ class Words(NamedTuple):
     replies: str = "Model replies"
     recorded: str = "recorded on {date} (model {model})"
     recorded_usage: str = "{recorded}: {calls}, {tokens:,} tokens then, none now"
-    usage: str = "Usage"
+    usage: str = "Usage until publication"
     calls_and_tokens: str = "{calls}, {input:,} tokens in, {output:,} out"
     cost_unknown: str = "cost unknown"
     counts: Mapping[str, tuple[str, str]] = MappingProxyType(
         {
             "model_calls": ("{count} model call", "{count} model calls"),
             "queries": ("{count} query", "{count} queries"),
+            "parts_answered": ("{part} of {count} part answered", "{part} of {count} parts answered"),
             "parts": ("{count} part of the question", "{count} parts of the question"),
             "sources": ("{count} source", "{count} sources"),
             "pages": ("{part} of {count} page in full", "{part} of {count} pages in full"),
@@ -247,6 +255,7 @@ class Words(NamedTuple):
             "round_scored": "{team_id}, round {round}: {score}.",
             "team_failed": "{team_id} gave up: {error_message}.",
             "winner_picked": "{team_id} is first with {score}.",
+            "merge_picked": "The editor's merge is published with {published_score}; best team: {team_id}, {score}.",
             "report_merged": "The editor has merged the reports.",
         }
     )

@@ -16,12 +16,18 @@ from contend.sources.readers.document import (
     decode,
 )
 from contend.sources.readers.html import LARGE_PAGE, html_to_markdown
+from contend.sources.readers.manual_page import manual_page
 from contend.sources.readers.process import read_apart
 from contend.text import SENTENCE_STOPS, clean, shorten, split_blocks, without_anchor
 
 _HTML = (".html", ".htm")
 _READ_APART = (".pdf", ".docx")
 _TABLES = (".csv", ".tsv")
+_PLAIN_TEXTS = (
+    ".txt", ".text", "", ".adoc", ".asc", ".cfg", ".conf", ".debian", ".example", ".ini", ".log", ".man", ".org",
+    ".rst", ".sample", ".tex", ".toml", ".yaml", ".yml",
+)  # fmt: skip
+"""Files of plain text; those without an ending, such as README and NEWS, among them."""
 _LONGEST_TITLE = 200
 _LONGEST_FIRST_LINE = 120
 
@@ -65,6 +71,8 @@ def _read_markdown(content: bytes, path: Path) -> Document:
 
 def _read_text(content: bytes, path: Path) -> Document:
     text = clean(decode(content))
+    if page := manual_page(text):
+        return Document(*page)
     return Document(_first_line(text, path), text)
 
 
@@ -77,8 +85,7 @@ def _read_html(content: bytes, path: Path) -> Document:
 READERS: dict[str, Callable[[bytes, Path], Document]] = {
     ".md": _read_markdown,
     ".markdown": _read_markdown,
-    ".txt": _read_text,
-    ".text": _read_text,
+    **dict.fromkeys(_PLAIN_TEXTS, _read_text),
     ".html": _read_html,
     ".htm": _read_html,
     ".csv": read_csv,

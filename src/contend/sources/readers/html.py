@@ -28,6 +28,9 @@ _UNSEEN_TAGS = frozenset(
     {"script", "style", "noscript", "template", "svg", "math", "iframe", "object", "select", "button"}
 )
 _AROUND = frozenset({"nav", "aside", "footer"})
+_AROUND_ROLES = frozenset({"navigation", "search", "contentinfo", "complementary"})
+_AROUND_CLASSES = frozenset({"navheader", "navfooter"})
+"""DocBook's, which tells no roles."""
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _BLOCKS = frozenset(
     {"p", "div", "section", "article", "main", "header", "ul", "ol", "dl", "dt", "dd", "table", "tr", "td", "th"}
@@ -181,6 +184,7 @@ class _PageReader:
         self._skip = skip
         self._skip_depth = 0
         self._hidden_depth = 0
+        self._around_depth = 0
         self._in_title = False
         self._in_code = False
         self._words: list[str] = []
@@ -198,8 +202,7 @@ class _PageReader:
         self._lists: list[_Terms] = []
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        if self._hidden_depth or _is_hidden(attributes):
-            self._hidden_depth += 1
+        self._enter(attributes)
         if alt := attributes.get("alt"):
             self._unseen_texts.append(alt)
         if tag == "meta":
@@ -222,8 +225,17 @@ class _PageReader:
             self._in_code = tag == "pre"
             self._open(tag, attributes)
 
+    def _enter(self, attributes: Mapping[str, str]) -> None:
+        """Count an element that hides what is in it or stands around the text, and all within such a one."""
+        if self._hidden_depth or _is_hidden(attributes):
+            self._hidden_depth += 1
+        if self._around_depth or (self._skip >= _AROUND and _is_around(attributes)):
+            self._step_around(1)
+
     def end(self, tag: str) -> None:
         self._hidden_depth = max(0, self._hidden_depth - 1)
+        if self._around_depth:
+            self._step_around(-1)
         if tag in self._skip:
             self._skip_depth -= 1
             self._unseen_depth -= tag in _UNSEEN_TAGS
@@ -236,6 +248,13 @@ class _PageReader:
             self._mark = ""
             self._in_code = False
             self._close(tag)
+
+    def _step_around(self, step: int) -> None:
+        """In or out of an element that says by role or class that it stands around the text, and all within it."""
+        if {self._around_depth, self._around_depth + step} == {0, 1}:
+            self._end_block()
+            self._skip_depth += step
+        self._around_depth += step
 
     def data(self, text: str) -> None:
         if self._in_title:
@@ -336,6 +355,12 @@ class _PageReader:
         is_target = self._has_anchor and not line.endswith((*SENTENCE_STOPS, ",", ":", ";", "、", "："))
         is_apart = not self._mark and not self._spans and "*" not in line
         return is_apart and len(line) <= _LONGEST_LINE and (self._is_bold or is_target)
+
+
+def _is_around(attributes: Mapping[str, str]) -> bool:
+    """Whether an element stands around a page's text, by its role or class."""
+    classes = attributes.get("class", "").split()
+    return attributes.get("role", "") in _AROUND_ROLES or not _AROUND_CLASSES.isdisjoint(classes)
 
 
 def _is_hidden(attributes: Mapping[str, str]) -> bool:

@@ -1,0 +1,283 @@
+"""The three actions on sources, search, find and read: what may be asked, and how what they bring joins a pool."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any, NamedTuple, cast
+
+from typing_extensions import TypedDict
+
+from contend.evidence.pool import (
+    Action,
+    ActionResult,
+    Actor,
+    Evidence,
+    EvidencePool,
+    found,
+    grown,
+    numbers_of,
+    sizes_of,
+)
+from contend.models.replies import ActionReply
+from contend.models.research import FoundPassage, Passage
+from contend.stores.documents import DocumentStore
+from contend.text import clean
+
+HITS = 8
+"""So many sections a search or a find brings at most."""
+
+MOST_READ = 40
+"""So many sections one reading brings at most."""
+
+LOCAL = "local"
+"""The source of own documents, which alone can be found in."""
+
+_PLACE = re.compile(r"(?P<document>\d{1,6})(?:\.(?P<first>\d{1,6})(?:\s*[-–]\s*(?:\d{1,6}\.)?(?P<last>\d{1,6}))?)?")
+
+
+class Reading(NamedTuple):
+    """A place in a document: `document` by its number, sections `first` to `last` from 1; all of it without them."""
+
+    document: int
+    first: int = 1
+    last: int = MOST_READ
+
+
+def reading_of(text: str) -> Reading | None:
+    """The place that a text names, such as `12`, `12.7` or `12.7-9`; None where it names none."""
+    match = _PLACE.fullmatch(text.strip())
+    if match is None:
+        return None
+    if match["first"] is None:
+        return Reading(int(match["document"]))
+    first, last = int(match["first"]), int(match["last"] or match["first"])
+    return Reading(int(match["document"]), first, min(max(first, last), first + MOST_READ - 1))
+
+
+_WITHIN = re.compile(r"(?P<document>\d{1,6})\s*:\s*(?P<words>\S.*)", re.DOTALL)
+"""Words to find in one document alone, such as `12: max_size`."""
+
+
+class Words(NamedTuple):
+    """Words to find, in one document by its number or, for 0, in all."""
+
+    text: str
+    document: int = 0
+
+
+def words_to_find(text: str, documents: int) -> Words:
+    """What a find looks for, and where; `documents`: how many there are."""
+    match = _WITHIN.fullmatch(text.strip())
+    if match and 1 <= int(match["document"]) <= documents:
+        return Words(match["words"], int(match["document"]))
+    return Words(text)
+
+
+class Hit(TypedDict):
+    """A passage that an action brought: its evidence, its document's result, and the id of its text."""
+
+    evidence: Evidence
+    result: dict[str, Any]
+    text: str
+
+
+class ActionTask(TypedDict):
+    """One action as a node is sent it. `number`: its place in its step; `url` and `result`: of what is read."""
+
+    execution_id: str
+    team_id: str
+    round_number: int
+    number: int
+    action: Action
+    url: str
+    result: dict[str, Any]
+
+
+class Brought(TypedDict):
+    """What an action brought, by its number. `total`: how many sections hold the words of a find.
+
+    `problem`: why it brought nothing; `url`: of what was to be read.
+    """
+
+    number: int
+    hits: list[Hit]
+    total: int
+    problem: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Which sources a team may use for what, the documents that it can name, and how many pages it reads in a step."""
+
+    sources: Sequence[str]
+    documents: Sequence[str]
+    most_pages: int
+    source_of: Mapping[str, str]
+    """The source of each document that a search returned, by address; the others are own ones."""
+
+    @property
+    def can_find(self) -> bool:
+        return LOCAL in self.sources
+
+    def fault(self, action: ActionReply) -> str:
+        """Why an action cannot be made; "" if it can."""
+        if action.source and action.source not in self.sources:
+            return f"there is no source {action.source!r}: choose from {', '.join(self.sources)}"
+        if action.kind == "find" and (not self.can_find or action.source not in {"", LOCAL}):
+            source = f"{action.source} cannot" if action.source else "no source that is on can"
+            return f"{source} be found in, only searched"
+        if action.kind == "read":
+            place = reading_of(action.text)
+            if place is None:
+                return f"{action.text!r} is no place: read 12, 12.7 or 12.7-9, by the numbers of documents and sections"
+            if not 1 <= place.document <= len(self.documents):
+                return f"there is no document {place.document}: they are numbered 1 to {len(self.documents)}"
+        return ""
+
+    def pages_fault(self, replies: Sequence[ActionReply]) -> str:
+        """That too many pages are to be read at once; "" if they are not."""
+        urls = [self._url(each.text) for each in replies if each.kind == "read" and not self.fault(each)]
+        pages = [url for url in urls if not url.startswith("file:")]
+        return f"at most {self.most_pages} pages are read in a step" if len(pages) > self.most_pages else ""
+
+    def actions(self, replies: Sequence[ActionReply], by: Actor) -> list[Action]:
+        """The actions that can be made, a search that names no source in each."""
+        return [
+            Action(kind=each.kind, source=source, text=clean(each.text, single_line=True), parts=each.parts, by=by)
+            for each in replies
+            if not self.fault(each)
+            for source in self._sources_of(each)
+        ]
+
+    def _sources_of(self, action: ActionReply) -> Sequence[str]:
+        if action.kind == "read":
+            return [self.source_of.get(self._url(action.text), LOCAL)]
+        if action.source:
+            return [action.source]
+        return self.sources if action.kind == "search" else [LOCAL]
+
+    def url_of(self, action: Action) -> str:
+        """The address of what an action reads, or alone finds in; "" of another action."""
+        if action["kind"] == "find":
+            document = words_to_find(action["text"], len(self.documents)).document
+            return self.documents[document - 1] if document else ""
+        return self._url(action["text"]) if action["kind"] == "read" else ""
+
+    def _url(self, text: str) -> str:
+        place = reading_of(text)
+        return self.documents[place.document - 1] if place and place.document <= len(self.documents) else ""
+
+
+def desk_of(sources: Sequence[str], pool: EvidencePool, most_pages: int) -> Desk:
+    """What can be done in these sources by a team with this evidence."""
+    return Desk(sources, pool["documents"], most_pages, {each["url"]: each["source"] for each in pool["results"]})
+
+
+def words_of(action: Action) -> str:
+    """An action in a line, by which a report names how a passage was found."""
+    return action["text"] if action["kind"] == "search" else f"{action['kind']} {action['text']}"
+
+
+def tasks_of(actions: Sequence[Action], desk: Desk, pool: EvidencePool, key: Mapping[str, Any]) -> list[ActionTask]:
+    """What the nodes of these actions are sent. `key`: whose round it is. Pages beyond those of a step are not read."""
+    results, tasks, pages = {result["url"]: result for result in pool["results"]}, list[ActionTask](), 0
+    for number, action in enumerate(actions):
+        url = desk.url_of(action)
+        is_page = action["kind"] == "read" and bool(url) and not url.startswith("file:")
+        pages += is_page
+        if not is_page or pages <= desk.most_pages:
+            task = {**key, "number": number, "action": action, "url": url, "result": results.get(url, {})}
+            tasks.append(cast("ActionTask", task))
+    return tasks
+
+
+async def stored(hits: Sequence[FoundPassage], action: Action, documents: DocumentStore) -> list[Hit]:
+    """What an action brought, with its texts in the document store.
+
+    Raises:
+        StoreError: they cannot be written.
+    """
+    ids = await documents.put_many([hit.text for hit in hits])
+    pairs = [(found(hit, text, words_of(action)), text) for hit, text in zip(hits, ids, strict=True)]
+    return [Hit(evidence=evidence, result=result, text=text) for (evidence, result), text in pairs]
+
+
+async def with_texts(documents: DocumentStore, passages: Sequence[Passage]) -> list[Passage]:
+    """The passages with their texts.
+
+    Raises:
+        StoreError: one cannot be read.
+    """
+    texts = await documents.get_many(passage.id for passage in passages)
+    return [passage.model_copy(update={"text": texts[passage.id]}) for passage in passages]
+
+
+def collected(
+    pool: EvidencePool, actions: Sequence[Action], brought: Sequence[Brought], *, visible: Collection[str], room: int
+) -> tuple[EvidencePool, list[ActionResult]]:
+    """The pool with what actions brought, and for each action what of it the next prompt shows.
+
+    `visible`: the ids that the prompt shows already, which are named and not shown again. `room`: the tokens of what is
+    shown anew, each action's first, then each one's second; the rest is listed.
+    """
+    by_number = {each["number"]: each for each in brought}
+    ids = {
+        number: list(dict.fromkeys(hit["evidence"]["id"] for hit in each["hits"])) for number, each in by_number.items()
+    }
+    hits = ((hit["evidence"], hit["result"], hit["text"]) for each in brought for hit in each["hits"])
+    pool = grown({**pool, "unread": _unread(pool["unread"], brought)}, hits)
+    lists = [[each for each in ids.get(number, []) if each not in visible] for number in range(len(actions))]
+    fitting, seen, results = _fitting(pool, lists, room), {*visible}, []
+    for number, action in enumerate(actions):
+        new = [each for each in ids.get(number, []) if each not in seen]
+        shown = [each for each in new if each in fitting]
+        answer = by_number.get(number, _NOTHING)
+        results.append(
+            ActionResult(
+                **action,
+                shown=shown,
+                listed=[each for each in new if each not in fitting],
+                known=[each for each in ids.get(number, []) if each in seen],
+                total=answer["total"],
+                problem=answer["problem"],
+            )
+        )
+        seen |= {*shown}
+    return pool, results
+
+
+def _unread(before: Mapping[str, str], brought: Sequence[Brought]) -> dict[str, str]:
+    """Why pages were not read, by address; one that was read after all is out of it."""
+    read = {each["url"] for each in brought if each["url"] and not each["problem"]}
+    problems = {each["url"]: each["problem"] for each in brought if each["url"] and each["problem"]}
+    return {url: why for url, why in {**before, **problems}.items() if url not in read}
+
+
+_NOTHING = Brought(number=0, hits=[], total=0, problem="", url="")
+
+
+def _fitting(pool: EvidencePool, lists: Sequence[Sequence[str]], room: int) -> set[str]:
+    """Those that fit, in turns; one that does not is passed over for smaller ones."""
+    sizes, fit = sizes_of(pool), set[str]()
+    for each in (one for row in zip_longest(*lists) for one in row if one):
+        if each not in fit and sizes[each] <= room:
+            fit.add(each)
+            room -= sizes[each]
+    return fit
+
+
+def places_of(pool: EvidencePool) -> dict[str, str]:
+    """Each passage's place as prompts name it, by id: `12.7`, or `12` where its section is not known."""
+    documents = numbers_of(pool["documents"])
+    return {
+        each["id"]: f"{documents[each['url']]}.{each['place']}" if each["place"] else str(documents[each["url"]])
+        for each in pool["passages"]
+    }
+
+
+def unsearched(results: Sequence[ActionResult], sources: Sequence[str]) -> list[str]:
+    """The sources that none of these actions searched or found in."""
+    tried = {each["source"] for each in results if each["kind"] != "read"}
+    return [each for each in sources if each not in tried]

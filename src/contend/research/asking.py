@@ -1,0 +1,342 @@
+"""What the roles of a team are asked in a round of research, and what comes of it: steps, drafts, reviews."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+
+from contend.evidence import Action, EvidencePool, after_step, faults_of_step
+from contend.evidence.pool import held_tokens, numbered_ids, numbers_of, parts_of, passage_numbers
+from contend.models.replies import ActionReply, FixesReply, InjectionReply, ReportReply, RevisionReply, StepReply
+from contend.models.research import Draft, FoundPassage, Part, Passage, ResearchPlan
+from contend.models.task import CallUsage, title_of
+from contend.prompts.research import (
+    FixesPrompt,
+    InjectionPrompt,
+    MarkedPlace,
+    NumberedLesson,
+    NumberedPassage,
+    ReportPrompt,
+    ResearcherHead,
+    RevisePrompt,
+    StepLog,
+    StepPrompt,
+)
+from contend.research.prompting import (
+    LOCAL,
+    catalogue_text,
+    named_ids,
+    pool_numbering,
+    research_head,
+    shown_ids,
+    steps_at_hand,
+    visible_ids,
+)
+from contend.research.work import Research
+from contend.stores.documents import text_id
+from contend.text import estimate_tokens
+from contend.writing import (
+    PlantedFilter,
+    draft_of,
+    faults_of,
+    faults_of_revision,
+    length_of,
+    length_values,
+    over_limit,
+    revise,
+    shown_draft,
+)
+
+MOST_LOOKS = 2
+"""So often a reviewer looks into the sources before it says what to mend."""
+
+NEAREST = 3
+"""So many passages of all own documents are shown for each part that is not answered."""
+
+_STEP_FRAME = 2_000
+"""Tokens of a step's prompt beside head and log: its instructions, and what is held by name."""
+
+
+@dataclass(frozen=True)
+class StepTaken:
+    """A researcher's step: the evidence after it, and what to do next; `done`: nothing more is to be looked up."""
+
+    pool: EvidencePool
+    beyond: list[str]
+    actions: list[Action]
+    thought: str
+    done: bool
+    usage: CallUsage
+
+
+async def take_step(work: Research, *, most: int) -> StepTaken:
+    """Ask the researcher for the next step, the last of `most` in its round.
+
+    Raises:
+        ModelError: its model failed.
+    """
+    number, room = work.steps + 1, work.room
+    pinned = work.draft.passages() if work.draft else []
+    prompt = await _step_prompt(work, number=number, most=most)
+    answer = await work.ask(
+        "supervisor",
+        prompt,
+        StepReply,
+        step=f"step {number}",
+        passages=[each["id"] for each in work.pool["passages"]],
+        faults=lambda reply: faults_of_step(reply, work.pool, work.desk, room=room, pinned=pinned),
+    )
+    reply = answer.value
+    pool, beyond = after_step(work.pool, reply, round_number=work.round_number, room=room, pinned=pinned)
+    actions = [] if reply.done or number >= most else work.desk.actions(reply.actions, "researcher")
+    return StepTaken(pool, beyond, actions, reply.thought, done=not actions, usage=answer.usage)
+
+
+async def _step_prompt(work: Research, *, number: int, most: int) -> StepPrompt:
+    pool = work.pool
+    numbering = await pool_numbering(work, visible_ids(pool))
+    catalogue, more = await catalogue_text(work, tokens=work.profile("supervisor").catalogue_tokens)
+    is_revision = work.best is not None and work.draft is not None
+    head = ResearcherHead(
+        catalogue=catalogue,
+        more_documents=more,
+        brief=work.brief,
+        theme=work.question,
+        instructions=work.options.instructions,
+        parts=[part.text for part in parts_of(pool)],
+        best_draft=shown_draft(work.draft, {}) if is_revision and work.draft else "",
+        fixes=work.fixes if is_revision else "",
+        offered=numbering.lines(pool["offered"]),
+        passages=numbering.documents(pool["held_then"]),
+    )
+    return StepPrompt(
+        head=work.run.render(head),
+        log=work.run.render(StepLog(steps=numbering.steps(steps_at_hand(pool)))),
+        number=number,
+        most=most,
+        parts=numbering.parts(),
+        held=numbering.lines(pool["held"], brief=True),
+        tokens=held_tokens(pool),
+        room=work.room,
+        beyond=[numbers_of([each["id"] for each in pool["passages"]])[each] for each in work.beyond],
+        rejected=work.rejected,
+        step_tokens=work.profile("supervisor").step_tokens,
+        sources=list(work.sources_on),
+        can_find=work.desk.can_find,
+        query_hints=work.team.query_hints,
+        stance=work.stance,
+        round_number=work.round_number,
+    )
+
+
+def begins_anew(work: Research) -> EvidencePool:
+    """The pool, with the next prompt begun anew from what is held where else it would outgrow the model's context."""
+    pool, profile = work.pool, work.profile("supervisor")
+    sizes = {each["id"]: each["tokens"] for each in pool["passages"]}
+    tokens = sum(sizes[each] for each in visible_ids(pool)) + sum(
+        estimate_tokens(result["text"]) + 20 * (len(result["listed"]) + 1)
+        for step in steps_at_hand(pool)
+        for result in step["results"]
+    )
+    tokens += profile.catalogue_tokens + profile.step_tokens + _STEP_FRAME
+    tokens += estimate_tokens(work.brief or work.question) + estimate_tokens(work.options.instructions)
+    if work.best:
+        tokens += estimate_tokens(work.best.content) + estimate_tokens(work.fixes)
+    if tokens <= profile.prompt_tokens or not pool["steps"]:
+        return pool
+    return {**pool, "steps_from": len(pool["steps"]) - 1, "held_then": [*pool["held"]]}
+
+
+def plan_of(
+    pool: EvidencePool, question: str, actions: Sequence[Action], thought: str, sources: Sequence[str]
+) -> ResearchPlan:
+    """The plan as a person approves it: the parts of the question, and the first actions."""
+    lines = [action_line(action) for action in actions] or [title_of(question)]
+    return ResearchPlan(
+        theme=title_of(question),
+        investigation_points=[part.text for part in parts_of(pool)],
+        search_queries=list(dict.fromkeys(lines))[:20],
+        source_priority=numbers_of(sources),
+        plan_text=thought if len(thought) >= 10 else f"{thought} {title_of(question)}",  # noqa: PLR2004 - a plan's least
+    )
+
+
+def action_line(action: Action) -> str:
+    """An action as a person reads and edits it: a search by its words, another by its kind before them."""
+    return action["text"] if action["kind"] == "search" else f"{action['kind']}: {action['text']}"
+
+
+def reply_of_line(line: str) -> ActionReply:
+    """An action as a person writes it; see `action_line`."""
+    kind, colon, text = line.partition(": ")
+    if colon and kind in {"find", "read"} and text.strip():
+        return ActionReply.model_validate({"kind": kind, "source": "", "text": text.strip(), "parts": []})
+    return ActionReply(kind="search", source="", text=line[:400], parts=[])
+
+
+def guard_of(work: Research, passages: Sequence[Passage]) -> PlantedFilter:
+    """What the passages offered want said that speak to AI systems."""
+    return PlantedFilter(passages, f"{work.question}\n{work.options.instructions}")
+
+
+async def write_draft(
+    work: Research, passages: Sequence[Passage], marks: Sequence[MarkedPlace]
+) -> tuple[Draft, CallUsage]:
+    """A first draft, or the one at hand with what changes.
+
+    Raises:
+        ModelError: the writer's model failed.
+    """
+    guard, step, parts = guard_of(work, passages), str(work.drafts + 1), len(work.pool["parts"])
+    ids, in_pool = numbered_ids(work.pool, work.passages), [each["id"] for each in work.pool["passages"]]
+    values = {
+        "head": await research_head(work, passages),
+        "stance": work.stance,
+        "bullets": _lessons_beside(work),
+        **length_values(work.options.length),
+    }
+    if work.draft is None:
+        drafted = partial(draft_of, ids=ids, bullets=work.lessons)
+        first = await work.ask(
+            "writer",
+            ReportPrompt(**values, rejected=work.rejected),
+            ReportReply,
+            step=step,
+            passages=in_pool,
+            faults=lambda reply: faults_of(reply, ids, parts, guard) or over_limit(drafted(reply)),
+        )
+        return drafted(first.value), first.usage
+    before = work.draft
+    prompt = RevisePrompt(
+        **values,
+        **length_of(before),
+        draft=shown_draft(before, passage_numbers(work.pool)),
+        marks=[*marks],
+        fixes=work.fixes,
+        new_passages=[number for number, each in ids.items() if work.written_from and each not in work.written_from],
+    )
+    revised = partial(revise, before, ids=ids, bullets=work.lessons)
+    revision = await work.ask(
+        "writer",
+        prompt,
+        RevisionReply,
+        step=step,
+        passages=in_pool,
+        faults=lambda reply: faults_of_revision(reply, before, ids, parts, guard) or over_limit(revised(reply=reply)),
+    )
+    return revised(reply=revision.value), revision.usage
+
+
+def _lessons_beside(work: Research) -> list[NumberedLesson]:
+    """The lessons that the brief does not show."""
+    lessons = ((number, each["content"]) for number, each in enumerate(work.lessons, start=1))
+    return [NumberedLesson(number=number, content=text) for number, text in lessons if text not in work.brief]
+
+
+@dataclass(frozen=True)
+class Review:
+    """What a reviewer says: `actions` where it looks first; else its fixes. `ids`: of what it saw, by number."""
+
+    reply: FixesReply
+    actions: list[Action]
+    ids: Mapping[int, str]
+    usage: CallUsage
+
+    def passages(self) -> list[str]:
+        """The ids of the passages that its fixes name."""
+        named = dict.fromkeys(number for fix in self.reply.fixes for number in fix.passages)
+        return [self.ids[number] for number in named if number in self.ids]
+
+    def text(self) -> str:
+        """The fixes, a line each with its place, and the passages that carry it."""
+        return "\n".join(
+            f"- {fix.where}: {fix.what} {''.join(f'[P{each}]' for each in fix.passages if each in self.ids)}".rstrip()
+            for fix in self.reply.fixes
+        )
+
+
+async def review_draft(work: Research, draft: Draft, marks: Sequence[MarkedPlace], nearest: Sequence[str]) -> Review:
+    """What to look up about a draft, or what to mend in it, and whether it can be handed in.
+
+    `nearest`: the ids of passages of all documents that lie nearest to parts that are not answered.
+
+    Raises:
+        ModelError: the reviewer's model failed.
+    """
+    passages = await work.with_texts(work.passages)
+    named = [each for step in work.looked for result in step["results"] for each in named_ids(result)]
+    numbering = await pool_numbering(work, [*shown_ids(work.looked), *nearest])
+    known = {*work.passages, *shown_ids(work.looked)}
+    looks = max(0, MOST_LOOKS - work.looks)
+    catalogue = await catalogue_text(work, tokens=work.profile("reviewer").catalogue_tokens // 2) if looks else ("", 0)
+    prompt = FixesPrompt(
+        head=await research_head(work, passages),
+        draft=shown_draft(draft, passage_numbers(work.pool)),
+        marks=[*marks],
+        nearest=numbering.documents([each for each in nearest if each not in known]),
+        log=work.run.render(StepLog(steps=numbering.steps(work.looked))),
+        looks=looks,
+        sources=list(work.sources_on),
+        can_find=work.desk.can_find,
+        catalogue=catalogue[0] if not work.pool["whole"] else "",
+        **length_of(draft),
+        **length_values(work.options.length),
+    )
+    step = f"{work.drafts}" if not work.looks else f"{work.drafts} look {work.looks}"
+    answer = await work.ask(
+        "reviewer",
+        prompt,
+        FixesReply,
+        step=step,
+        passages=[each["id"] for each in work.pool["passages"]],
+        faults=lambda reply: _faults_of_review(work, reply, looks),
+    )
+    actions = work.desk.actions(answer.value.actions, "reviewer") if looks else []
+    ids = numbered_ids(work.pool, [*work.passages, *named, *nearest])
+    return Review(answer.value, actions, ids, answer.usage)
+
+
+def _faults_of_review(work: Research, reply: FixesReply, looks: int) -> str:
+    """What the reviewer has to mend, a line each; "" where nothing is wrong."""
+    if reply.actions and not looks:
+        return "no further look follows: `actions` is empty; say what to mend"
+    lines = [fault for action in reply.actions if (fault := work.desk.fault(action))]
+    if not reply.actions and not reply.accept and not reply.fixes:
+        lines.append("it is not accepted, and `fixes` is empty: say what to mend, or accept it")
+    return "\n".join(lines)
+
+
+async def nearest_passages(work: Research, parts: Sequence[Part]) -> dict[int, list[FoundPassage]]:
+    """For each part that is not answered, by its place, what of all own documents lies nearest to it."""
+    if LOCAL not in work.sources_on or work.pool["whole"]:
+        return {}
+    source = await work.sources.ready(LOCAL, work.options.documents, work.run.execution_id)
+    return {
+        at: await source.search(f"{part.text} {part.missing}".strip(), limit=NEAREST)
+        for at, part in enumerate(parts)
+        if part.state != "answered"
+    }
+
+
+async def ask_about_orders(work: Research, ids: Sequence[str], excerpts: Sequence[str]) -> tuple[set[str], CallUsage]:
+    """The passages among these that speak to AI systems, by id, and what asking cost.
+
+    Asked by the run and not by the team, since which team comes first is chance and a replay finds it anyway; a team
+    with a reviewer of its own asks that one.
+
+    Raises:
+        ModelError: the reviewer's model failed.
+    """
+    prompt = InjectionPrompt(
+        excerpts=[NumberedPassage(number=at, text=text) for at, text in enumerate(excerpts, start=1)]
+    )
+    step = sha256("\n".join(map(text_id, ids)).encode()).hexdigest()[:16]
+    own = "reviewer" in work.team.models
+    scope = (
+        work.scope("reviewer", step=step, passages=ids)
+        if own
+        else work.run.scope("reviewer", step=step, passages=tuple(ids))
+    )
+    answer = await work.run.model("reviewer", team=work.team).ask(prompt, InjectionReply, scope=scope)
+    numbers = {number for number in answer.value.speaking if 1 <= number <= len(ids)}
+    return {ids[number - 1] for number in numbers}, answer.usage

@@ -1,0 +1,156 @@
+"""How a team's evidence, steps and parts stand in prompts."""
+
+from collections.abc import Mapping, Sequence
+
+from contend.evidence import ActionResult, Evidence, EvidencePool, Step, places_of
+from contend.evidence.pool import numbers_of, parts_of, passage_numbers, passages_of
+from contend.models.research import Draft, Passage
+from contend.prompts.research import (
+    MarkedPlace,
+    ResearchHead,
+    ShownPart,
+    ShownResult,
+    ShownStep,
+    SourceDocument,
+)
+from contend.research.work import Research
+from contend.sources.catalogue import catalogue_lines
+from contend.text import clean, shorten
+from contend.writing import shown_draft
+
+LOCAL = "local"
+_BRIEF_NAME = 50
+
+
+class Numbering:
+    """The passages that a prompt shows, under their numbers there, and each with its place."""
+
+    def __init__(self, pool: EvidencePool, numbers: Mapping[str, int], texts: Mapping[str, str]) -> None:
+        """`texts`: of those that are shown whole, by id."""
+        self._pool = pool
+        self._numbers = numbers
+        self._places = places_of(pool)
+        self._texts = texts
+
+    def documents(self, ids: Sequence[str]) -> list[SourceDocument]:
+        """Passages whole, those of one document together."""
+        passages = [each.model_copy(update={"text": self._texts[each.id]}) for each in passages_of(self._pool, ids)]
+        return SourceDocument.of((self._numbers[each.id], self._placed(each)) for each in passages)
+
+    def _placed(self, passage: Passage) -> Passage:
+        heading = f"{self._places[passage.id]} {passage.heading}".strip()
+        return passage.model_copy(update={"heading": heading})
+
+    def lines(self, ids: Sequence[str], *, brief: bool = False) -> str:
+        """A line each: number, place, tokens; unless `brief` with its document and heading."""
+        by_id = {each["id"]: each for each in self._pool["passages"]}
+        return "\n".join(self._line(by_id[each], brief=brief) for each in ids)
+
+    def _line(self, each: Evidence, *, brief: bool) -> str:
+        if brief:
+            name = f" {shorten(clean(each['heading'] or each['title'], single_line=True), _BRIEF_NAME)}"
+        else:
+            name = f" {clean(each['title'], single_line=True)} › {each['heading']}".rstrip(" ›")
+        return f"P{self._numbers[each['id']]} ({self._places[each['id']]}, {each['tokens']}){name}"
+
+    def steps(self, steps: Sequence[Step]) -> list[ShownStep]:
+        return [
+            ShownStep(
+                number=step["number"],
+                thought=step["thought"],
+                held=self._known(step["held"]),
+                given_up=self._known(step["given_up"]),
+                results=[self._result(each) for each in step["results"]],
+            )
+            for step in steps
+        ]
+
+    def _result(self, result: ActionResult) -> ShownResult:
+        return ShownResult(
+            action=f"{result['kind']} {result['source']}: {result['text']}",
+            of_draft=result["by"] == "draft",
+            is_read=result["kind"] == "read",
+            parts=result["parts"],
+            passages=self.documents(result["shown"]),
+            listed=self.lines(result["listed"]),
+            known=self._known(result["known"]),
+            total=result["total"],
+            problem=result["problem"],
+        )
+
+    def _known(self, ids: Sequence[str]) -> list[int]:
+        return [self._numbers[each] for each in ids if each in self._numbers]
+
+    def parts(self) -> list[ShownPart]:
+        return [
+            ShownPart(
+                number=number,
+                text=part.text,
+                state=part.state,
+                passages=self._known(part.passages),
+                missing=part.missing,
+            )
+            for number, part in enumerate(parts_of(self._pool), start=1)
+        ]
+
+
+def shown_ids(steps: Sequence[Step]) -> list[str]:
+    """The passages that these steps show whole."""
+    return [each for step in steps for result in step["results"] for each in result["shown"]]
+
+
+def steps_at_hand(pool: EvidencePool) -> Sequence[Step]:
+    """The steps that the next prompt shows."""
+    return pool["steps"][pool["steps_from"] :]
+
+
+def visible_ids(pool: EvidencePool) -> list[str]:
+    """The passages that the next prompt shows whole, before what new actions bring."""
+    return [*pool["held_then"], *shown_ids(steps_at_hand(pool))]
+
+
+async def pool_numbering(work: Research, ids: Sequence[str]) -> Numbering:
+    """All passages of the pool under its own numbers; the texts of these are at hand."""
+    texts = await work.documents.get_many(dict.fromkeys(ids))
+    return Numbering(work.pool, passage_numbers(work.pool), texts)
+
+
+def named_ids(result: ActionResult) -> list[str]:
+    """All passages that a result shows or names."""
+    return [*result["shown"], *result["listed"], *result["known"]]
+
+
+async def research_head(work: Research, passages: Sequence[Passage]) -> str:
+    """What writers and reviewers of a draft begin with: passages by their numbers in the pool, question, parts."""
+    numbers = passage_numbers(work.pool)
+    head = ResearchHead(
+        brief=work.brief,
+        theme=work.question,
+        instructions=work.options.instructions,
+        parts=Numbering(work.pool, numbers, {}).parts(),
+        passages=SourceDocument.of((numbers[each.id], each) for each in passages),
+    )
+    return work.run.render(head)
+
+
+async def catalogue_text(work: Research, *, tokens: int) -> tuple[str, int]:
+    """The own documents with headings as far as there is room, and how many more are searched; "" without any."""
+    if LOCAL not in work.sources_on:
+        return "", 0
+    documents, execution_id = work.options.documents, work.run.execution_id
+    entries = await work.sources.catalogue(documents, execution_id)
+    lines = catalogue_lines(entries, tokens=tokens)
+    if len(lines) < len(entries):
+        nearest = numbers_of(await work.sources.nearest(documents, execution_id, work.question))
+        entries = sorted(entries, key=lambda entry: nearest.get(entry.url, len(nearest) + 1))
+        lines = catalogue_lines(entries, tokens=tokens)
+    return "\n".join(lines), len(entries) - len(lines)
+
+
+def draft_text(draft: Draft, passages: Sequence[Passage]) -> str:
+    """A draft for a prompt, with the numbers of the passages shown there."""
+    return shown_draft(draft, numbers_of([passage.id for passage in passages]))
+
+
+def marked_places(marks: Sequence[Mapping[str, str]]) -> list[MarkedPlace]:
+    return [MarkedPlace(place=mark["place"], text=mark["text"]) for mark in marks]

@@ -1,0 +1,99 @@
+"""What a team hands in at the end of a round: its report with all that judges need to check it."""
+
+from collections.abc import Sequence
+
+from contend.evidence import Action, stored
+from contend.evidence.pool import first_actions, grown, passages_of, results_for, told_parts, with_parts
+from contend.evidence.screening import speaking_of
+from contend.models.evaluation import Submission
+from contend.models.research import Draft, Passage, SearchResult
+from contend.report import build_report
+from contend.research.ask import hand_in
+from contend.research.asking import nearest_passages
+from contend.research.prompting import LOCAL
+from contend.research.state import ResearchState, ResearchUpdate
+from contend.research.work import Research
+from contend.services import Services
+from contend.text import clean, shorten
+from contend.writing import not_found_words
+
+SUMMARY_CHARACTERS = 300
+
+
+async def handed_in(services: Services, state: ResearchState, work: Research) -> ResearchUpdate:
+    """The round's submission, by its id; alone, the report and the answer in the chat, too.
+
+    Raises:
+        DraftError: there is too little text in the draft.
+    """
+    work = await with_nearest(work)
+    update = await hand_in(services, state, await submission_of(work))
+    return {**update, "pool": await work.keep_pool(work.pool)}
+
+
+async def with_nearest(work: Research) -> Research:
+    """The team's evidence with what lies nearest to parts that the draft does not answer. It is not held for that."""
+    if work.draft is None:
+        return work
+    parts = told_parts(work.pool, [part for part, _ in not_found_words(work.draft)])
+    nearest, pool = await nearest_passages(work, parts), work.pool
+    for at, hits in nearest.items():
+        action = Action(kind="search", source=LOCAL, text="", parts=[at + 1], by="draft")
+        brought = await stored(hits, action, work.documents)
+        pool = grown(pool, (({**hit["evidence"], "found_by": []}, hit["result"], hit["text"]) for hit in brought))
+        ids = [hit["evidence"]["id"] for hit in brought]
+        parts[at] = parts[at].model_copy(update={"nearest": [each for each in ids if each not in pool["held"]]})
+    return work.with_pool(with_parts(pool, parts))
+
+
+async def submission_of(work: Research) -> Submission:
+    """What the team hands in, of a draft and the passages that it holds.
+
+    Raises:
+        DraftError: there is too little text in the draft.
+    """
+    draft, pool = work.draft, work.pool
+    if draft is None:
+        raise TypeError("no draft")
+    held = passages_of(pool, work.passages)
+    passages = await work.with_texts(work.passages)
+    results = await results_with_summaries(work)
+    report = build_report(draft, passages, results, theme=work.question, language=work.options.language)
+    parts = [*work.pool["parts"]]
+    nearest = list(dict.fromkeys(each for part in parts for each in part["nearest"]))
+    actions = [result for step in pool["steps"] for result in step["results"]]
+    return Submission(
+        content=report.to_markdown(work.options.language, folders=await work.sources.paths(work.options.documents)),
+        report=report,
+        draft=draft,
+        passages=held,
+        results=results,
+        points=[part["text"] for part in parts],
+        queries=list(dict.fromkeys(each["text"] for each in actions if each["kind"] != "read")),
+        feedback=work.fixes,
+        unread=pool["unread"],
+        speaking=speaking_of(pool),
+        found_by={} if pool["whole"] else first_actions(pool, draft.passages()),
+        parts=parts,
+        nearest=passages_of(pool, nearest),
+    )
+
+
+async def results_with_summaries(work: Research) -> list[SearchResult]:
+    """The documents of what is held, then the first of the others, with the beginnings of the texts that found them."""
+    results, ids = results_for(work.pool, work.pool["held"]), work.pool["summarized_by"]
+    texts = await work.documents.get_many(ids[result["url"]] for result in results)
+    return [
+        SearchResult.model_validate({**result, "summary": _summary(texts[ids[result["url"]]]) or result["title"]})
+        for result in results
+    ]
+
+
+def _summary(text: str) -> str:
+    return shorten(clean(text, single_line=True), SUMMARY_CHARACTERS)
+
+
+def printed(work: Research, draft: Draft, passages: Sequence[Passage], results: Sequence[SearchResult]) -> str:
+    """The draft as Markdown, named by its files alone."""
+    report = build_report(draft, passages, results, theme=work.question, language=work.options.language)
+    return report.to_markdown(work.options.language)

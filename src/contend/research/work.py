@@ -1,0 +1,244 @@
+"""One team's round of research as plain functions work with it: opened by a node from state and services."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar
+
+from contend.approval import Decision
+from contend.evidence import Action, ActionTask, Desk, Evidence, EvidencePool, Step, empty_pool, with_texts
+from contend.evidence.actions import desk_of, tasks_of
+from contend.evidence.pool import passages_of
+from contend.llm import Answer, ContextProfile, Scope
+from contend.models.evaluation import Submission
+from contend.models.events import Event, StepDone
+from contend.models.options import ResolvedOptions, TeamConfig
+from contend.models.replies import Reply
+from contend.models.research import Draft, Passage
+from contend.models.round import Round, best_round
+from contend.models.task import CallUsage
+from contend.prompts import PromptValues
+from contend.research.state import ResearchState, ResearchUpdate, TeamRound, latest_calls
+from contend.run_context import RunContext
+from contend.services import Services
+from contend.sources.source_set import SourceSet
+from contend.stores.documents import DocumentStore
+from contend.text import count_text
+
+R = TypeVar("R", bound=Reply)
+AgentRole = Literal["supervisor", "writer", "reviewer"]
+
+
+@dataclass(frozen=True)
+class Research:
+    """What a step of the research needs of its run, its team and its round: everything, whole, and nothing else.
+
+    `draft` is the one to mend: this round's, else that of the team's best report; `fixes` what is to be mended in it.
+    `passages`: the ids that drafts are written from. `sources_on` can be asked.
+    """
+
+    run: RunContext
+    team: TeamConfig
+    round_number: int
+    question: str
+    brief: str
+    stance: str
+    lessons: Sequence[dict[str, Any]]
+    pool: EvidencePool
+    best: Submission | None
+    rounds: Sequence[Round]
+    draft: Draft | None
+    fixes: str
+    passages: Sequence[str]
+    written_from: Sequence[str]
+    sources_on: Sequence[str]
+    steps: int
+    drafts: int
+    looks: int
+    looked: Sequence[Step]
+    beyond: Sequence[str]
+    rejected: str
+    seen: Mapping[str, int]
+    documents: DocumentStore
+    sources: SourceSet
+    tell: Callable[[Event], None]
+
+    @property
+    def options(self) -> ResolvedOptions:
+        return self.run.options
+
+    @property
+    def max_drafts(self) -> int:
+        """Drafts of a round at most, 1 to 10. From the second round on the best report before is the first of them."""
+        drafts = self.team.max_iterations or self.options.max_iterations
+        return max(1, drafts - bool(self.best))
+
+    @property
+    def desk(self) -> Desk:
+        """What the team can do in its sources."""
+        return desk_of(self.sources_on, self.pool, self.options.read_top)
+
+    @property
+    def key(self) -> TeamRound:
+        return {
+            "execution_id": self.run.execution_id,
+            "team_id": self.team.team_id,
+            "round_number": self.round_number,
+        }
+
+    def with_pool(self, pool: EvidencePool) -> "Research":
+        return replace(self, pool=pool)
+
+    def profile(self, role: AgentRole = "writer") -> ContextProfile:
+        """What a call of a role may hold."""
+        return self.run.profile(role, team=self.team)
+
+    @property
+    def room(self) -> int:
+        """Tokens of passages that the team may hold: all its roles read them."""
+        return min(self.profile(role).evidence_tokens for role in ("supervisor", "writer", "reviewer"))
+
+    def scope(self, role: AgentRole, *, step: str = "", passages: Sequence[str] = ()) -> Scope:
+        """Whose call it is. `passages`: the ids of those that its prompt numbers."""
+        lessons = tuple(bullet["id"] for bullet in self.lessons)
+        return self.run.scope(
+            role,
+            team_id=self.team.team_id,
+            round_number=self.round_number,
+            step=step,
+            passages=tuple(passages),
+            lessons=lessons,
+            seen=self.seen,
+        )
+
+    async def ask(
+        self,
+        role: AgentRole,
+        prompt: PromptValues,
+        reply: type[R],
+        *,
+        step: str,
+        passages: Sequence[str] = (),
+        faults: Callable[[R], str] | None = None,
+    ) -> Answer[R]:
+        """The answer of who plays a role for this team; see `Model.ask`."""
+        scope = self.scope(role, step=step, passages=passages)
+        return await self.run.model(role, team=self.team).ask(prompt, reply, scope=scope, faults=faults)
+
+    async def with_texts(self, ids: Sequence[str]) -> list[Passage]:
+        """The passages of these ids, with their texts."""
+        return await with_texts(self.documents, passages_of(self.pool, ids))
+
+    async def keep_pool(self, pool: EvidencePool) -> str:
+        """Its id among the run's documents: each checkpoint holds the whole of a state.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        return await self.run.documents.put(json.dumps(pool, ensure_ascii=False))
+
+    def how_many(self, number: int, thing: str, **values: int) -> str:
+        """The number with what is counted, in the run's language."""
+        return count_text(number, thing, self.options.language, **values)
+
+    def tell_step(
+        self,
+        step: Literal["plan", "research", "search", "write", "review"],
+        detail: str,
+        **outcome: Any,  # noqa: ANN401 - fields of a StepDone
+    ) -> None:
+        """Tell who follows the run what was done. `iteration`: the draft at work, if nothing else is said."""
+        self.tell(StepDone(**self.key, step=step, detail=detail, **{"iteration": self.drafts + 1, **outcome}))
+
+
+async def open_research(services: Services, state: ResearchState) -> Research:
+    """What the nodes of a round work with.
+
+    Raises:
+        StoreError: the pool, a round or a submission cannot be read.
+    """
+    run, team = await services.run(state), TeamConfig.model_validate(state["team"])
+    # In a process that goes on with the run, calls and minutes of the unfinished round are known from the state alone.
+    run.ledger.know(CallUsage.model_validate(call) for call in state.get("calls", []))
+    run.clock.go(team.team_id, state.get("clock"))
+    best = await services.submission(state.get("best_submission"))
+    rounds = await run.rounds_of(state.get("history", []))
+    own_draft = state.get("draft_report")
+    off = run.sources_off | state.get("sources_off", {})
+    sources = [name for name in team.sources if name in run.options.sources]
+    return Research(
+        run=run,
+        team=team,
+        round_number=state["round_number"],
+        question=state["theme"],
+        brief=state.get("brief", ""),
+        stance=services.stance(team, run.options.language, sources=sources),
+        lessons=state.get("bullets", []),
+        pool=await _pool(run, state),
+        best=best,
+        rounds=rounds,
+        draft=Draft.model_validate(own_draft) if own_draft else _best_draft(best),
+        fixes=_fixes(state, rounds),
+        passages=state.get("passages", []),
+        written_from=state.get("written_from", []),
+        sources_on=[name for name in sources if name not in off],
+        steps=state.get("steps", 0),
+        drafts=state.get("iteration_count", 0),
+        looks=state.get("looks", 0),
+        looked=state.get("looked", []),
+        beyond=state.get("beyond", []),
+        rejected=_rejection(state),
+        seen=state.get("seen", {}),
+        documents=services.documents,
+        sources=services.sources,
+        tell=services.tell,
+    )
+
+
+async def _pool(run: RunContext, state: ResearchState) -> EvidencePool:
+    """All that the team has found. It lies with the run's documents."""
+    if not (document := state.get("pool")):
+        return empty_pool(state.get("parts") or [state["theme"]])
+    pool: EvidencePool = json.loads(await run.documents.get(document))
+    return pool
+
+
+async def evidence_of(run: RunContext, document: str | None) -> list[Evidence]:
+    """Passages that lie with the run's documents by an id; none without."""
+    if not document:
+        return []
+    passages: list[Evidence] = json.loads(await run.documents.get(document))
+    return passages
+
+
+def _best_draft(best: Submission | None) -> Draft | None:
+    """Judges have answered what was declined for that report: this round's fixes are theirs."""
+    return best.draft.model_copy(update={"declined": []}) if best else None
+
+
+def _fixes(state: ResearchState, rounds: Sequence[Round]) -> str:
+    """What to mend in the draft at hand: the reviewer's fixes, else what judges found of the team's best report."""
+    if feedback := state.get("feedback"):
+        return feedback
+    best = None if state.get("draft_report") else best_round(rounds)
+    return best.feedback if best else ""
+
+
+def _rejection(state: ResearchState) -> str:
+    """Why a person rejected the plan; empty if nobody did."""
+    answer = state.get("human_input")
+    decision = Decision.model_validate_json(answer) if answer else None
+    return decision.reason if decision and decision.type == "reject" else ""
+
+
+def cost_update(work: Research, state: ResearchState, usage: CallUsage) -> ResearchUpdate:
+    """What the round's calls cost with this one, and the run's active time."""
+    return {
+        "calls": latest_calls(state, usage.model_dump(mode="json")),
+        "clock": work.run.clock.reading(work.team.team_id),
+    }
+
+
+def action_tasks(work: Research, actions: Sequence[Action]) -> list[ActionTask]:
+    """What the nodes of these actions are sent."""
+    return tasks_of(actions, work.desk, work.pool, work.key)

@@ -1,0 +1,231 @@
+"""A draft in other forms: as prompts show it, as long as it is printed, without some statements, on other passages."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from typing_extensions import TypedDict
+
+from contend.models.options import LENGTH_WORDS, Length
+from contend.models.research import (
+    Block,
+    CitedSentence,
+    Draft,
+    ItemList,
+    Paragraph,
+    PlacedSentence,
+    Table,
+    TableCell,
+    TableRow,
+    flat_section,
+)
+from contend.prompts.research import PartLength
+from contend.report.plain import table_ruler, with_joined_marks
+from contend.stores.documents import text_id
+from contend.text import WORDS, detect_language
+
+PARTS = {"summary": "Summary", "finding": "Findings", "limit": "Limits"}
+"""The parts of a draft that are no sections, by what begins the places of their statements."""
+
+
+def shown_draft(draft: Draft, numbers: Mapping[str, int | str], *, basis: bool = True) -> str:
+    """The draft as a model reads it: each statement under its place, with its passages by number and its kind.
+
+    A table's cells have their own passages behind them, and what the row rests on as a whole stands in its brackets.
+    Above the statements of a block stands its type, of a table with its columns. `basis`: also what readers don't see,
+    the arithmetic and the searches behind the statements.
+    """
+    lines = [f"Title: {draft.title}"] if draft.title else []
+    lines += ["Sources: listed by file name at the end"] if draft.sources_by_name else []
+    if draft.own_headings:
+        lines.append("Headings: those of the sections alone are printed")
+        lines += [f"Heading above summary and findings: {draft.opening_heading}"] if draft.opening_heading else []
+    heading = ""
+    for at in draft.placed_sentences():
+        if (new := _heading(draft, at)) != heading:
+            heading = new
+            lines.append(f"\n## {heading}")
+        if at.block and at.place.endswith(".1"):
+            columns = f": {' | '.join(at.block.columns)}" if isinstance(at.block, Table) else ""
+            lines.append(f"{at.place.removesuffix('.1')} {at.block.type}{columns}")
+        lines.append(f"{at.place}: {_line(at, numbers, basis=basis)}")
+    return "\n".join(lines).strip()
+
+
+class DraftLength(TypedDict):
+    """As its Markdown is printed, in words and in characters other than spaces; whole, and by part.
+
+    Signs of Markdown count as `wc -w` counts them. Marks stand behind a word without a space and are none.
+    References are not counted; the list of sources by name, which a reader asks for, is in words: a draft knows how
+    many names it will have, and not how long they are.
+    """
+
+    draft_words: int
+    draft_characters: int
+    draft_parts: list[PartLength]
+
+
+def length_of(draft: Draft) -> DraftLength:
+    """How long a draft is."""
+    numbers: dict[str, int] = {}
+
+    def statements(sign: str, part: Sequence[CitedSentence]) -> list[str]:
+        return [word for each in part for word in (sign, each.text + _printed_marks(each.passages, numbers))]
+
+    headings = WORDS[detect_language(" ".join(each.text for each in draft.summary))].headings
+    own, has_numbers = draft.own_headings, bool(draft.findings[1:]) or not draft.own_headings
+    texts = {
+        "title": ["#", draft.title, *_heading_words("" if own else headings.analysis)],
+        "summary": [
+            *_heading_words(draft.opening_heading if own else headings.summary),
+            *statements("", draft.summary),
+        ],
+        "findings": [
+            *_heading_words("" if own else headings.findings),
+            *statements("1." if has_numbers else "", draft.findings),
+        ],
+    }
+    for number, section in enumerate(draft.sections, start=1):
+        blocks = texts[f"section {number}"] = _heading_words(section.heading)
+        for block in section.blocks:
+            if isinstance(block, Table):
+                blocks += _words_of(block, numbers)
+            else:
+                blocks += statements("-" if isinstance(block, ItemList) else "", block.statements())
+    if draft.limits:
+        texts["limits"] = [*_heading_words(headings.limits), *statements("", draft.limits)]
+    by_part = [(name, " ".join(of_part).split()) for name, of_part in texts.items()]
+    parts = [PartLength(name=name, words=len(each), characters=sum(map(len, each))) for name, each in by_part]
+    if own and draft.sources_by_name and numbers:
+        parts.append(PartLength(name="sources", words=len(["##", headings.sources, *numbers, *numbers]), characters=0))
+    return {
+        "draft_words": sum(part.words for part in parts),
+        "draft_characters": sum(part.characters for part in parts),
+        "draft_parts": parts,
+    }
+
+
+CHARACTERS_A_WORD = 2
+"""Of Japanese, for a word of English."""
+
+
+def length_values(length: Length) -> dict[str, int]:
+    """About how long a report is to be, in words and, for Japanese, in characters."""
+    words = LENGTH_WORDS[length]
+    return {"words": words, "characters": words * CHARACTERS_A_WORD}
+
+
+def over_limit(draft: Draft) -> str:
+    """What to tell the writer of a draft that is longer than its reader allows; "" of any other."""
+    length, japanese = length_of(draft), detect_language(" ".join(each.text for each in draft.summary)) == "ja"
+    size, unit = (length["draft_characters"], "characters") if japanese else (length["draft_words"], "words")
+    if draft.reader_limit is None or size <= draft.reader_limit:
+        return ""
+    parts = "; ".join(f"{each.name}: {each.characters if japanese else each.words}" for each in length["draft_parts"])
+    return (
+        f"the report has {size} {unit} as it is printed ({parts}), and its reader allows {draft.reader_limit}: "
+        "leave out what the reader needs least"
+    )
+
+
+def _heading_words(heading: str) -> list[str]:
+    return ["##", heading] if heading else []
+
+
+def _words_of(table: Table, numbers: dict[str, int]) -> Iterator[str]:
+    """With the bars between its cells, and the ruler below the names of its columns."""
+    head_passages = [table.common_passages(), *([] for _ in table.columns[1:])]
+    lines = [(table.columns, head_passages), *((row.texts(), table.printed_passages(row)) for row in table.rows)]
+    yield table_ruler(len(table.columns))
+    for texts, passages in lines:
+        for text, of_cell in zip(texts, passages, strict=True):
+            yield from ("|", text + _printed_marks(of_cell, numbers))
+        yield "|"
+
+
+def _printed_marks(passages: Sequence[str], numbers: dict[str, int]) -> str:
+    """`numbers`: those of the documents so far, in the order in which they are first cited."""
+    cited = sorted(numbers.setdefault(each, len(numbers) + 1) for each in _documents(passages))
+    return with_joined_marks("".join(f"[{number}]" for number in cited))
+
+
+def _documents(passages: Iterable[str]) -> list[str]:
+    """What tells a passage's document in its id, each once; ids of earlier releases tell none."""
+    return [*dict.fromkeys(each.removeprefix(text_id(each)) or each for each in passages)]
+
+
+def _heading(draft: Draft, at: PlacedSentence) -> str:
+    if not at.section:
+        return PARTS[at.place.split()[0]]
+    return f"Section {at.section}: {draft.sections[at.section - 1].heading}".rstrip(": ")
+
+
+def _line(at: PlacedSentence, numbers: Mapping[str, int | str], *, basis: bool) -> str:
+    """A statement's text with its passages; in brackets those of a row as a whole, its kind and its basis."""
+    sentence, text, whole = at.sentence, at.sentence.text + _marks(at.sentence.passages, numbers), ""
+    if at.row:
+        *by_cell, of_row = (_marks(passages, numbers) for passages in at.row.passages_by_cell())
+        text = " | ".join(map(str.__add__, at.row.texts(), by_cell))
+        whole = f"row{of_row}" if of_row else ""
+    kind = sentence.kind if sentence.kind != "stated" else ""
+    about = ", ".join(filter(None, (whole, kind, sentence.basis if basis else "")))
+    return f"{text} ({about})" if about else text
+
+
+def _marks(passages: Sequence[str], numbers: Mapping[str, int | str]) -> str:
+    """Behind a space; "" for passages without a number."""
+    own_numbers = dict.fromkeys(numbers[each] for each in passages if each in numbers)
+    marks = "".join(f"[P{number}]" if isinstance(number, int) else f"[{number}]" for number in own_numbers)
+    return f" {marks}" if marks else ""
+
+
+PassagesFor = Callable[[CitedSentence], Mapping[str, list[str]] | None]
+"""By passage that a statement names, those that take its place; None for a statement that is to go."""
+N = TypeVar("N", CitedSentence, TableCell, TableRow)
+"""What names passages."""
+
+
+def without(draft: Draft, unwanted: Callable[[CitedSentence], bool]) -> Draft | None:
+    """The draft without some statements; None if no part of it is left. An empty part takes from the others."""
+    parts = _parts(draft, lambda each: None if unwanted(each) else {name: [name] for name in each.passages})
+    of_body = [each for section in parts["sections"] for each in section.statements()]
+    remaining = [*parts["summary"], *parts["findings"], *of_body]
+    if not remaining:
+        return None
+    instead = {"summary": remaining[:1], "findings": remaining[:1], "sections": [flat_section(remaining)], "limits": []}
+    return draft.model_copy(update={name: part or instead[name] for name, part in parts.items()})
+
+
+def with_passages(draft: Draft, passages_for: PassagesFor) -> Draft:
+    """The draft with other passages under its statements; without those that are to go."""
+    return draft.model_copy(update=_parts(draft, passages_for))
+
+
+def _parts(draft: Draft, passages_for: PassagesFor) -> dict[str, list[Any]]:
+    flat = {"summary": draft.summary, "findings": draft.findings, "limits": draft.limits}
+    parts: dict[str, list[Any]] = {name: _with_passages_for(each, each, passages_for) for name, each in flat.items()}
+    bodies = [
+        (each, [*filter(None, (_block(block, passages_for) for block in each.blocks))]) for each in draft.sections
+    ]
+    return {**parts, "sections": [each.model_copy(update={"blocks": body}) for each, body in bodies if body]}
+
+
+def _block(block: Block, passages_for: PassagesFor) -> Block | None:
+    if isinstance(block, Table):
+        rows = _with_passages_for(block.rows, block.statements(), passages_for)
+        return block.model_copy(update={"rows": rows}) if rows else None
+    field = "sentences" if isinstance(block, Paragraph) else "items"
+    rest = _with_passages_for(block.statements(), block.statements(), passages_for)
+    return block.model_copy(update={field: rest}) if rest else None
+
+
+def _with_passages_for(parts: Sequence[N], statements: Sequence[CitedSentence], passages_for: PassagesFor) -> list[N]:
+    pairs = ((part, passages_for(each)) for part, each in zip(parts, statements, strict=True))
+    return [_with(part, passages) for part, passages in pairs if passages is not None]
+
+
+def _with(naming: N, passages: Mapping[str, list[str]]) -> N:
+    others: dict[str, None] = dict.fromkeys(each for name in naming.passages for each in passages.get(name, []))
+    update: dict[str, Any] = {"passages": [*others]}
+    if isinstance(naming, TableRow):
+        update["cells"] = [_with(cell, passages) for cell in naming.cells]
+    return naming.model_copy(update=update)
