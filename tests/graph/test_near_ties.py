@@ -251,9 +251,7 @@ async def test_judges_of_a_pair_see_the_passages_behind_what_only_one_report(
 
     def alike(reply: str) -> str:
         verdicts = json.loads(reply)
-        return json.dumps(
-            {"citations": [], "criteria": [], "metrics": [{**each, **verdict} for each in verdicts["metrics"]]}
-        )
+        return json.dumps(verdicts | {"criteria": [], "metrics": [{**each, **verdict} for each in verdicts["metrics"]]})
 
     def of_one_passage(number: int) -> Callable[[str], str]:
         def change(reply: str) -> str:

@@ -96,10 +96,16 @@ class CellReply(Reply):
     sources: list[WholeNumber] = Field(max_length=_MOST_SOURCES)
 
 
+# A model, and a recording from before cells named sources, may give a cell as its text alone.
+_Cell = Annotated[
+    CellReply, BeforeValidator(lambda cell: {"text": cell, "sources": []} if isinstance(cell, str) else cell)
+]
+
+
 class RowReply(Reply):
     """A table's row; sources, kind and basis are those of the row as a whole."""
 
-    cells: list[CellReply] = Field(min_length=1, max_length=8)
+    cells: list[_Cell] = Field(min_length=1, max_length=8)
     sources: list[WholeNumber] = Field(max_length=_MOST_SOURCES)
     kind: ClaimKind
     basis: str = Field(max_length=_LONGEST_BASIS)
