@@ -58,6 +58,7 @@ endif
 # Its model reads 32,000 tokens, and the documents have more: the team searches, finds and reads step by step.
 .PHONY: demo-steps
 demo-steps: $(VENV)/core ## play a research in steps over a guide that its model cannot read whole, with recorded replies
+	@rm -f $(DEMO)/steps/report.md $(DEMO)/steps/report.html $(DEMO)/steps/report.json
 	@OPENAI_API_KEY= OPENAI_BASE_URL= TAVILY_API_KEY= CONTEND_RECORD= CONTEND_WORKSPACE=$(DEMO)/workspace \
 		$(BIN)/contend run "$$(cat $(DEMO)/steps/question.txt)" --docs $(DEMO)/steps/documents --source local \
 		--team archivist --depth quick --rounds 1:1 --length brief --language en --no-learn --no-playbook \
