@@ -36,13 +36,10 @@ from contend.research.state import AT_BEGIN, EMPTY_LIST, ResearchState, Research
 from contend.research.submitting import handed_in
 from contend.research.work import Research, cost_update, evidence_of, open_research
 from contend.services import Services
-from contend.text import WORDS, terms
+from contend.text import WORDS
 
 EDITABLE = ("investigation_points", "search_queries", "plan_text")
 """What a person may edit of a plan."""
-
-_MOST_OF = 2 / 3
-"""So many of the words of what is not found has a passage that may tell it; others cost a call, and change nothing."""
 
 _RESERVE = 0.4
 """Where less than this share of a budget, or of the team's time, is left, what is held is written from."""
@@ -64,7 +61,7 @@ class ResearchNodes:
             work = await begun(work, state)
         if not state.get("draft_report"):
             update = await self._research(work, state)
-        elif found_after_all := await self._found_after_all(work):
+        elif found_after_all := found_for_last_draft(work):
             update = {**await self._held_for(work, found_after_all), "next_action": "write"}
         elif state.get("feedback") and not state.get("accepted"):
             update = ResearchUpdate(next_action="write")
@@ -105,13 +102,6 @@ class ResearchNodes:
         # In round 1 only, before any action; a plan made anew after a rejection is not asked about again.
         wants_approval = "plan" in work.options.approve and work.round_number == 1 and not state.get("human_input")
         return {**update, "task_plan": plan.model_dump(mode="json"), "human_input_required": wants_approval}
-
-    async def _found_after_all(self, work: Research) -> dict[str, list[str]]:
-        """Of what was found for the last draft's missing facts, the passages that have most of the words looked for."""
-        found = found_for_last_draft(work)
-        texts = await work.documents.get_many([each for ids in found.values() for each in ids]) if found else {}
-        about = {words: [each for each in ids if _is_about(texts[each], words)] for words, ids in found.items()}
-        return {words: ids for words, ids in about.items() if ids}
 
     async def _held_for(self, work: Research, found: dict[str, list[str]]) -> ResearchUpdate:
         """Nobody writes that nothing is told of what a search for exactly that found: the draft is mended once more."""
@@ -313,11 +303,6 @@ async def _edited(work: Research, state: ResearchState, plan: ResearchPlan) -> R
         for action in ([known[line]] if line in known else work.desk.actions([reply_of_line(line)], "researcher"))
     ]
     return {"pool": await work.keep_pool(pool), "actions": actions if work.pool["steps"] else []}
-
-
-def _is_about(text: str, words: str) -> bool:
-    wanted = set(terms(words))
-    return len(wanted & set(terms(text))) >= _MOST_OF * len(wanted)
 
 
 def found_for_last_draft(work: Research) -> dict[str, list[str]]:
