@@ -1,5 +1,6 @@
 """The revision of a report that a person sent back with a comment: by its writer, or by the editor."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -10,6 +11,7 @@ from langgraph.types import Command
 from contend.contest.editing import editors_passages
 from contend.contest.state import ContestState, ContestUpdate, ContestView
 from contend.errors import ContendError
+from contend.evidence.pool import numbers_of
 from contend.langgraph_compat import known_cause
 from contend.models.evaluation import Submission
 from contend.models.options import TeamConfig
@@ -17,7 +19,6 @@ from contend.models.replies import RevisionReply
 from contend.models.research import Draft, Passage
 from contend.prompts.research import ResearchHead, RevisePrompt, SourceDocument
 from contend.report import build_report
-from contend.research.prompting import draft_text
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.text import WORDS, estimate_tokens
@@ -28,6 +29,7 @@ from contend.writing import (
     length_values,
     over_limit,
     revise,
+    shown_draft,
     without_planted_text,
 )
 
@@ -73,11 +75,16 @@ async def open_revision(services: Services, state: ContestState, submission: Sub
     """The report's draft with the passages that it rests on, as many as the writer reads beside it."""
     run, view = await services.run(state), ContestView(state)
     team = None if view.editing.published or view.winner is None else view.winner.team
-    size = estimate_tokens(draft_text(submission.draft, submission.passages)) + estimate_tokens(state["comment"])
+    size = estimate_tokens(_draft_text(submission.draft, submission.passages)) + estimate_tokens(state["comment"])
     room = run.profile("writer", team=team).beside(size)
     passages = await editors_passages(services, [submission], tokens=room)
     parts = len(state.get("parts", []))
     return Revision(run, state["theme"], parts, state["comment"], submission.draft, passages, team)
+
+
+def _draft_text(draft: Draft, passages: Sequence[Passage]) -> str:
+    """A draft for the prompt, with the numbers of the passages shown there."""
+    return shown_draft(draft, numbers_of([passage.id for passage in passages]))
 
 
 async def revised_draft(work: Revision) -> tuple[Draft, list[str]]:
@@ -92,7 +99,7 @@ async def revised_draft(work: Revision) -> tuple[Draft, list[str]]:
         head=run.render(head),
         **length_values(options.length),
         **length_of(draft),
-        draft=draft_text(draft, passages),
+        draft=_draft_text(draft, passages),
         fixes=work.comment,
     )
     ids = dict(enumerate((passage.id for passage in passages), start=1))

@@ -6,6 +6,7 @@ from functools import partial
 from hashlib import sha256
 
 from contend.evidence import Action, EvidencePool, after_step, faults_of_step
+from contend.evidence.actions import LOCAL
 from contend.evidence.pool import held_tokens, numbered_ids, numbers_of, parts_of, passage_numbers
 from contend.models.replies import ActionReply, FixesReply, InjectionReply, ReportReply, RevisionReply, StepReply
 from contend.models.research import Draft, FoundPassage, Part, Passage, ResearchPlan
@@ -23,7 +24,6 @@ from contend.prompts.research import (
     StepPrompt,
 )
 from contend.research.prompting import (
-    LOCAL,
     catalogue_text,
     named_ids,
     pool_numbering,

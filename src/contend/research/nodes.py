@@ -8,6 +8,7 @@ from langgraph.types import interrupt
 from contend.approval import Rejected, Unusable, apply_answer, question
 from contend.errors import SourceError
 from contend.evidence import Action, ActionResult, EvidencePool, Step, collected, stored
+from contend.evidence.actions import LOCAL
 from contend.evidence.pool import (
     grown,
     held_tokens,
@@ -31,7 +32,7 @@ from contend.research.asking import (
     reply_of_line,
     take_step,
 )
-from contend.research.prompting import LOCAL, visible_ids
+from contend.research.prompting import visible_ids
 from contend.research.state import AT_BEGIN, EMPTY_LIST, ResearchState, ResearchUpdate
 from contend.research.submitting import handed_in
 from contend.research.work import Research, cost_update, evidence_of, open_research

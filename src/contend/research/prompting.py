@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from contend.evidence import ActionResult, Evidence, EvidencePool, Step, places_of
+from contend.evidence.actions import LOCAL
 from contend.evidence.pool import numbers_of, parts_of, passage_numbers, passages_of
-from contend.models.research import Draft, Passage
+from contend.models.research import Passage
 from contend.prompts.research import (
-    MarkedPlace,
     ResearchHead,
     ShownPart,
     ShownResult,
@@ -16,9 +16,7 @@ from contend.prompts.research import (
 from contend.research.work import Research
 from contend.sources.catalogue import catalogue_lines
 from contend.text import clean, shorten
-from contend.writing import shown_draft
 
-LOCAL = "local"
 _BRIEF_NAME = 50
 
 
@@ -145,12 +143,3 @@ async def catalogue_text(work: Research, *, tokens: int) -> tuple[str, int]:
         entries = sorted(entries, key=lambda entry: nearest.get(entry.url, len(nearest) + 1))
         lines = catalogue_lines(entries, tokens=tokens)
     return "\n".join(lines), len(entries) - len(lines)
-
-
-def draft_text(draft: Draft, passages: Sequence[Passage]) -> str:
-    """A draft for a prompt, with the numbers of the passages shown there."""
-    return shown_draft(draft, numbers_of([passage.id for passage in passages]))
-
-
-def marked_places(marks: Sequence[Mapping[str, str]]) -> list[MarkedPlace]:
-    return [MarkedPlace(place=mark["place"], text=mark["text"]) for mark in marks]

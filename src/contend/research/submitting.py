@@ -3,21 +3,19 @@
 from collections.abc import Sequence
 
 from contend.evidence import Action, stored
+from contend.evidence.actions import LOCAL
 from contend.evidence.pool import first_actions, grown, passages_of, results_for, told_parts, with_parts
 from contend.evidence.screening import speaking_of
 from contend.models.evaluation import Submission
 from contend.models.research import Draft, Passage, SearchResult
 from contend.report import build_report
-from contend.research.ask import hand_in
+from contend.research.ask import SUMMARY_CHARACTERS, hand_in
 from contend.research.asking import nearest_passages
-from contend.research.prompting import LOCAL
 from contend.research.state import ResearchState, ResearchUpdate
 from contend.research.work import Research
 from contend.services import Services
 from contend.text import clean, shorten
 from contend.writing import not_found_words
-
-SUMMARY_CHARACTERS = 300
 
 
 async def handed_in(services: Services, state: ResearchState, work: Research) -> ResearchUpdate:
