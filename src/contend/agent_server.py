@@ -68,7 +68,7 @@ class ServedGraph(ContendGraph):
         context: Any = None,  # noqa: ANN401 - LangGraph's
         **how: Any,  # noqa: ANN401 - LangGraph's
     ) -> AsyncGenerator[Any]:
-        """As `ContendGraph`'s; of a client's input, state is refused.
+        """As in `ContendGraph`, but input that sets state is refused.
 
         Raises:
             InputError: as there, or state is given.
@@ -94,7 +94,7 @@ class ServedGraph(ContendGraph):
         return graph.copy({"checkpointer": self.checkpointer, "store": self.store})
 
     def _is_in_process(self, config: RunnableConfig | None) -> bool:
-        """Whether no server runs it: each brings a checkpointer, or says in the config which graph it runs."""
+        """Whether the call comes from code. A server brings a checkpointer or names its graph in the config."""
         configurable = whole_config(self, config).get("configurable", {})
         return self.checkpointer is None and not any(
             name in _GRAPH_OF_SERVER or name.startswith("langgraph_") for name in configurable
@@ -130,7 +130,7 @@ class ServedGraph(ContendGraph):
                 yield checked_input
 
     def _complete_input(self, request: Any, options: Record | None, config: RunnableConfig) -> Any:  # noqa: ANN401 - any input
-        """Also under which id lessons are learned but once: a client cannot give it."""
+        """Lessons are learned once for each execution id; a client cannot set it."""
         if isinstance(request, Mapping) and "reflection" in self.channels:
             return {**whole_input(request), "execution_id": str(config.get("metadata", {}).get("run_id") or uuid4())}
         return super()._complete_input(request, options, config)
@@ -267,7 +267,7 @@ def _at_work(run_id: str) -> Iterator[None]:
 
 @asynccontextmanager
 async def waited_rollback(run_id: str) -> AsyncIterator[None]:
-    """Wait, at the end of the block, until a run is rolled back that was at work at its beginning.
+    """On leaving the block, wait until the run that was active on entry is rolled back.
 
     The Agent Server waits half a second for the run to end; a run that saves how it stands may need longer, and the
     thread would stand at its checkpoint.

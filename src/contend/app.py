@@ -344,7 +344,7 @@ class _ThreadRun:
         return await self.graph.aget_state(self.config, subgraphs=subgraphs)
 
     async def begin_again(self) -> StateSnapshot:
-        """Back to where the run was opened, with what it was opened with."""
+        """Restart the run from its opening, with its original options."""
         fresh = {key: value for key, value in EMPTY.items() if key != "run_options"}
         await self.graph.aupdate_state(self.config, fresh, as_node="open_run")
         return await self.snapshot()

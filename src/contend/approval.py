@@ -80,7 +80,7 @@ class Approved(NamedTuple, Generic[T]):
 
 
 class Rejected(NamedTuple):
-    """A person said no; the decision's reason may be empty. `is_comment`: they said only what to change."""
+    """A person rejected it; the reason may be empty. `is_comment`: they only said what to change."""
 
     decision: Decision
     is_comment: bool = False

@@ -1,4 +1,4 @@
-"""How connections to others' services are made: through which proxy, trusting whose certificates; why one failed."""
+"""Outgoing connections: which proxy, which certificates, and why a connection failed."""
 
 import os
 import socket
@@ -14,7 +14,7 @@ from contend.settings import is_loopback
 
 _SCHEMES = ("http", "https", "socks5", "socks5h")
 _CERTIFICATE_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
-"""Who names certificate authorities; the first that is set holds."""
+"""Environment variables that name certificate authorities; the first one set wins."""
 
 
 class Proxy(NamedTuple):
@@ -29,7 +29,7 @@ class Proxy(NamedTuple):
 
 
 def proxy_for(url: str) -> Proxy | None:
-    """The proxy in front of an address, by `HTTPS_PROXY` and its kind; this machine is asked without one.
+    """The proxy for an address, from `HTTPS_PROXY` and the like; loopback addresses never use one.
 
     Raises:
         InputError: the variable holds no address of a proxy.
@@ -60,7 +60,7 @@ def _names_proxy(variable: str) -> bool:
 
 
 def certificates() -> ssl.SSLContext:
-    """The certificate authorities to trust, made once: each context costs 30 ms. Not on the event loop.
+    """The trusted certificate authorities, built once (30 ms). Blocking: not on the event loop.
 
     Raises:
         InputError: a variable names a file that cannot be read.
@@ -85,7 +85,7 @@ def _certificates(variable: str, path: str) -> ssl.SSLContext:
 
 
 class Failure(NamedTuple):
-    """Why a connection failed, and what to look at; without a `remedy` nothing in particular."""
+    """Why a connection failed; `remedy` says what to check, if anything specific."""
 
     reason: str
     remedy: str = ""

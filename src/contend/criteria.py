@@ -26,7 +26,7 @@ class Criteria(NamedTuple):
 
 
 async def ask_criteria(run: RunContext, *, question: str) -> Criteria:
-    """Ask the judges' model before there is any report, once a run. A failing call makes none. The call is recorded.
+    """Ask the judges' model once per run, before any report exists. If the call fails, there are no criteria.
 
     Without a language model the question is the one part.
     """
@@ -47,6 +47,6 @@ async def ask_criteria(run: RunContext, *, question: str) -> Criteria:
 
 
 def repeated_criteria(reply: CriteriaReply) -> str:
-    """What stands there twice, a line each; "" where nothing does. It would count twice."""
+    """Duplicate entries, one per line; "" if there are none. A duplicate would count twice."""
     times = Counter(clean(each.text, single_line=True) for each in reply.criteria)
     return "\n".join(f"{count} criteria say: {text}: say it once" for text, count in times.items() if count > 1)

@@ -13,13 +13,13 @@ _AT_WORK = tuple[asyncio.AbstractEventLoop, "asyncio.Task[Any]"]
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine, also where a loop runs in this thread, as in a notebook."""
+    """Run a coroutine to its result, even if this thread already has a running loop, as in a notebook."""
     with ThreadPoolExecutor(1, thread_name_prefix="contend-call") as thread:
         return thread.submit(copy_context().run, asyncio.run, work).result()
 
 
 def iterate(parts: AsyncGenerator[T]) -> Iterator[T]:
-    """The parts of an asynchronous generator, as they come. Whoever stops early stops the generator."""
+    """Iterate over an asynchronous generator synchronously; stopping early closes the generator."""
     queue: SimpleQueue[tuple[T] | Literal["end"]] = SimpleQueue()
     started: Future[_AT_WORK] = Future()
     with ThreadPoolExecutor(1, thread_name_prefix="contend-call") as thread:

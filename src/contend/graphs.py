@@ -46,7 +46,7 @@ _IDS_OF_SERVER = {"assistant_id", "cron_id", "graph_id", "run_id", "thread_id", 
 
 
 class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
-    """A compiled graph that is called as any graph of LangGraph's, synchronously too.
+    """A compiled graph that supports every way of calling a LangGraph graph, including synchronous calls.
 
     On a thread it uses the workspace's checkpointer, unless it was compiled with another one, and holds the thread's
     lease while it runs. As a part of another graph it has its parent's checkpointer, and takes no lease.
@@ -64,7 +64,7 @@ class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
         context: Any = None,  # noqa: ANN401 - LangGraph's
         **how: Any,  # noqa: ANN401 - LangGraph's
     ) -> AsyncGenerator[Any]:
-        """As LangGraph's, to which all its ways to run a graph lead.
+        """Like `CompiledStateGraph.astream`; every other way of running the graph ends up here.
 
         Raises:
             InputError: an option or an answer is not usable, or `recursion_limit` is too low.
@@ -105,7 +105,7 @@ class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
         config: RunnableConfig | None = None,
         **how: Any,  # noqa: ANN401 - LangGraph's
     ) -> Any:  # noqa: ANN401 - LangGraph's
-        """As LangGraph's, which allows 25 steps where no `recursion_limit` is given; here enough, as everywhere."""
+        """Like `CompiledStateGraph.astream_events`, but with enough steps by default instead of 25."""
         limit = whole_config(self, config).get("recursion_limit", ENOUGH_STEPS)
         return super().astream_events(input, {**(config or {}), "recursion_limit": limit}, **how)
 
@@ -132,13 +132,13 @@ class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
             await self.services.models.aclose()  # connections belong to this loop
 
     def _on_own_loop(self) -> Self:
-        """The graph for a loop of its own: the saver that it was compiled with may know synchronous calls only."""
+        """A copy of the graph for another event loop, with a checkpointer that also works synchronously."""
         if not isinstance(self.checkpointer, BaseCheckpointSaver):
             return self
         return self.copy({"checkpointer": ThreadedSaver(self.checkpointer)})
 
     def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
-        """As LangGraph's, without the handlers of errors: each goes on where its node's edges lead, or ends the run."""
+        """Like `CompiledStateGraph.get_graph`, but without error handlers, which lead where their node leads."""
         return without_handlers(super().get_graph(config, xray=xray))
 
     async def aget_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
@@ -187,7 +187,7 @@ class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     @asynccontextmanager
     async def _leased(self, request: object, config: RunnableConfig) -> AsyncIterator[object]:
-        """The thread held, the input checked before, on record after.
+        """Hold the thread's lease: check the input before the run and record the outcome after it.
 
         A run without checkpoints keeps nothing to go on with, and one without a thread is nobody else's.
         """
@@ -209,7 +209,7 @@ class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
             _LOG.warning(notice)
 
     def _options(self, context: Mapping[str, Any] | Record | None, config: RunnableConfig) -> Record | None:
-        """The options in a run's context and in the `configurable` of its config, beside what servers put there.
+        """The options from a run's context and from `configurable`, without the keys that servers add.
 
         Raises:
             InputError: one is unknown, not usable, or given twice.
@@ -263,7 +263,7 @@ class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
         return request
 
     async def _note(self, thread_id: str, thread_lease: Lease) -> None:
-        """The record says how the thread stands; whoever took it over says so otherwise. Nothing stays in memory."""
+        """Record that the run stopped, unless another process took it over, and release its memory."""
         if thread_lease.taken_by is not None:
             return
         with suppress(StoreError):  # where it can't be read, nobody works on the run any more
@@ -282,7 +282,7 @@ class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
 
 async def _naming_limit(stream: AsyncIterator[Any], config: RunnableConfig) -> AsyncIterator[Any]:
-    """The stream, whose end by LangGraph's limit of steps says what to do."""
+    """The stream. If the step limit ends it, the error says which limit to set."""
     try:
         async for part in stream:
             yield part
@@ -298,7 +298,7 @@ def _thread_of(config: RunnableConfig) -> object:
 
 
 def _own_keys(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Without the keys that are a server's, LangGraph's, or those of a graph elsewhere which runs this one."""
+    """Remove keys that belong to a server, to LangGraph or to a parent graph."""
     foreign = ("__", "checkpoint_", "langgraph_", "x-")
     return {
         name: value for name, value in values.items() if name not in _IDS_OF_SERVER and not name.startswith(foreign)
@@ -311,7 +311,7 @@ def build_graph(
     *,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
 ) -> ContendGraph:
-    """One of contend's graphs, compiled: to be called by itself, or to stand in another graph as a node or a tool.
+    """Compile one of contend's graphs, to call it directly or to use it as a node or tool of another graph.
 
     Input is `{"theme": QUESTION}`, of 1 to 8,000 characters, or a chat whose last human message asks; of `learn` it is
     a run's rounds. `context` holds the options, as `RunOptions` or a mapping; without one they are the workspace's.

@@ -36,7 +36,7 @@ def add_node(
     task: type[Any] | None = None,
     runs_graph: bool = False,
 ) -> None:
-    """Add a node, and what is called where it fails. Where a store fails in it, the run stops.
+    """Add a node and its error handler. A store failure in the node stops the run.
 
     `goes_to`: where its Commands and its handler's go that no edge leads to, and when; `task`: the state of a node that
     is sent one of its own; `runs_graph`: it is a graph, or calls one, which Studio is to draw.
@@ -58,7 +58,7 @@ def add_routes(
     router: Callable[[Any], Awaitable[Any]],
     targets: Mapping[str, str],
 ) -> None:
-    """Add a router, which names a node or sends tasks. `targets`: when it goes where, as drawings say it.
+    """Add a router that names a node or sends tasks. `targets` labels each edge for drawings.
 
     LangGraph's labels are what a router returns. It would have to take them beside the nodes' names.
     """
@@ -72,7 +72,7 @@ def add_routes(
 
 
 def without_handlers(drawing: Graph) -> Graph:
-    """A graph's drawing without the nodes that are called where others fail.
+    """A drawing of the graph without its error handlers.
 
     LangGraph draws a handler as a node that leads to the end, wherever its Command goes, and leaves out its node's own
     edge to the end. It would have to draw where handlers go.
@@ -117,7 +117,7 @@ def as_subclass(kind: type[G], graph: CompiledStateGraph[Any, Any, Any, Any], **
 
 
 def whole_config(graph: CompiledStateGraph[Any, Any, Any, Any], config: RunnableConfig | None) -> RunnableConfig:
-    """What a graph runs with: its own config, the caller's, and that of the node which calls it.
+    """The effective config of a graph: its own, the caller's, and that of the calling node.
 
     LangGraph would have to let a graph see it before the run.
     """
@@ -132,7 +132,7 @@ def is_part(config: RunnableConfig) -> bool:
 def with_parents_saver(
     config: RunnableConfig | None, wrap: Callable[[BaseCheckpointSaver[Any]], BaseCheckpointSaver[Any]]
 ) -> RunnableConfig | None:
-    """A part's config with another saver in place of its parent's.
+    """The config of a subgraph with its parent's checkpointer replaced.
 
     A synchronous parent lends a saver that may know synchronous calls only. LangGraph would have to run an
     asynchronous part of a synchronous graph.
@@ -182,7 +182,7 @@ class StoreFailed(StoreError, GraphBubbleUp):  # noqa: N818 - named by what beco
 
 @contextmanager
 def stopping_if_store_fails() -> Iterator[None]:
-    """No team forfeits, no score and no lesson is lost for a store that failed: the run stops.
+    """Stop the run if a store fails, so that no team forfeits and no score or lesson is lost.
 
     A playbook that is damaged or was changed meanwhile stops learning only.
 

@@ -1,4 +1,4 @@
-"""JSON and TOML that somebody else wrote, with a byte order mark or with any number of brackets."""
+"""Parse JSON and TOML from outside, with a byte order mark or extreme nesting."""
 
 import json
 import tomllib

@@ -32,9 +32,9 @@ SEARCH = TeamConfig(team_id="search", name="Search", kind="search", sources=["lo
 """The team of a run without a language model, where the workspace has none of its kind."""
 
 ENOUGH_STEPS = 10_000
-"""More than any graph of ours takes: each ends its loops by itself."""
+"""More steps than any of our graphs takes; each bounds its own loops."""
 CONTEST_STEPS = 25
-"""No contest takes more, its teams' own steps apart."""
+"""Most steps of a contest, not counting the steps within its teams."""
 _STEPS_OF_ROUND, _STEPS_OF_LOOP = 10, 25
 
 SEARCH_NEEDS = "sources: without a language model contend searches documents of your own, and there are none"

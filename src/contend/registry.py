@@ -104,7 +104,7 @@ def load_function(folder: Path, name: str) -> Function:
 
 
 def takes(function: Function, *arguments: object) -> bool:
-    """Whether a function can be called with these arguments; of one that does not tell, it is taken for granted."""
+    """Whether a function accepts these arguments. Functions without a readable signature are assumed to."""
     try:
         inspect.signature(function).bind(*arguments)
     except ValueError:

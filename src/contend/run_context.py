@@ -119,7 +119,7 @@ class RunContext:
         return first
 
     def hand_in(self, team_id: str, round_number: int, document: str) -> None:
-        """A team's round has a submission: the evidence behind it is there for others."""
+        """Note a team's submission, so that other teams can use the evidence behind it."""
         self.submitted[team_id, round_number] = document
         self._tell_waiting()
 
@@ -133,7 +133,7 @@ class RunContext:
         waiting.set()
 
     async def rounds_seen(self, team_id: str, round_number: int) -> dict[str, int]:
-        """By team the latest round that each other one has handed in, as a team sees them that begins a round.
+        """The latest submitted round of every other team, as seen by a team that begins a round.
 
         A replay sees what the recorded run saw, and waits for it: there all teams answer at once.
         """

@@ -29,7 +29,7 @@ def is_finished(snapshot: StateSnapshot) -> bool:
 
 
 def lost_every_team(snapshot: StateSnapshot) -> bool:
-    """Whether a run is over because each team failed, as when the endpoint went away: it may begin again."""
+    """Whether the run ended because every team failed, for example when the endpoint was away; it may be restarted."""
     outcomes = [TeamOutcome.model_validate(outcome) for outcome in snapshot.values.get("outcomes", ())]
     is_failed = is_finished(snapshot) and snapshot.values["status"] == "failed"
     return is_failed and bool(outcomes) and all(outcome.exit_reason == "failed" for outcome in outcomes)

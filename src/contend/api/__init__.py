@@ -62,7 +62,7 @@ async def _tell_when_serving(_app: FastAPI) -> AsyncIterator[None]:
 
 
 async def _tell(address: str, line: str) -> None:
-    """Print the line when the server takes connections: what is printed earlier stands above all of its own words."""
+    """Print the line once the server accepts connections, so that it stands below the server's own output."""
     host, _, port = address.rpartition(":")
     while True:
         try:

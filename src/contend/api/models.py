@@ -126,7 +126,7 @@ class ProgressInfo(Record):
 
 
 class ResearchStatistics(Publication):
-    """What a research came to. Whole numbers, rounded down; whose report is published, and its score."""
+    """The result of a research. Numbers are rounded down to integers."""
 
     model_config = example(
         '{"iterations": 3, "sources_collected": 14, "processing_time_seconds": 95, "published": "team", '

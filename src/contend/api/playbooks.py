@@ -179,7 +179,7 @@ async def add_lesson(lesson: Lesson, editor: Editor) -> CurationResult:
 
 @router.patch("/{dataset}/lessons/{lesson_id}", responses=NOT_FOUND | CONFLICT, dependencies=EXISTING)
 async def edit_lesson(lesson_id: LessonId, change: LessonChange, editor: Editor) -> CurationResult:
-    """Change a lesson. Other words begin without votes: those it has were given for the old ones."""
+    """Change a lesson. A new text starts without votes, because the old votes were for the old text."""
     return await editor.edit(lesson_id, change.model_dump(exclude_none=True))
 
 

@@ -121,7 +121,7 @@ class _RunProgress:
                 self.seen.add("team")
 
     def _note(self, event: AnyEvent) -> None:
-        """What has run by now: a step that no event tells of did not."""
+        """Record which nodes have run. A step without an event has not run."""
         done = _done_by(event)
         self.seen.update(name for name in done if name in OF_RUN)
         if team_id := getattr(event, "team_id", None):

@@ -134,7 +134,7 @@ _SPELT = re.compile(rf"\b({'|'.join(en.SPELT)})\b(?:[\s-](?P<unit>[a-z]+))?", re
 # More digits than any figure in prose; it keeps rounding within the precision of decimals.
 _LONGEST = 18
 _LONGEST_WORD = 40
-"""Characters before a figure in which a word such as "approximately" stands."""
+"""How many characters before a figure are searched for a word such as "approximately"."""
 _NEAR = Decimal("0.05")
 # Tables say "thousand" or "million" once, above their columns. One digit alone is met by chance.
 _TABLE_SCALES = tuple(Decimal(10) ** power for power in (-6, -3, 3, 6))

@@ -231,7 +231,7 @@ _PATTERN = re.compile(r"[*?\[]")
 
 
 def _document(name: str) -> str:
-    """The absolute path of a file or folder that is named.
+    """The absolute path of a named file or folder.
 
     Raises:
         InputError: it is an address, or a pattern that no shell has expanded.
@@ -246,7 +246,7 @@ def _document(name: str) -> str:
 
 
 def _question(theme: str) -> str:
-    """The question itself, of a file by `@FILE`, of standard input by `-`.
+    """The question: the argument itself, the file after `@`, or standard input for `-`.
 
     Raises:
         InputError: it cannot be read.

@@ -292,7 +292,7 @@ def edit(
     example: EXAMPLE = None,
     always: ALWAYS = None,
 ) -> None:
-    """Change a lesson. Other words begin without votes: those it has were given for the old ones."""
+    """Change a lesson. A new text starts without votes, because the old votes were for the old text."""
 
 
 @command(playbook, "lessons:remove_lessons")

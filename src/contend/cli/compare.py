@@ -20,7 +20,7 @@ _QUESTION_CHARACTERS = 200
 
 
 class ComparedRun(NamedTuple):
-    """One of the runs, with the question's criteria as judges saw the published report meet them."""
+    """One of the runs, and how far its published report meets the criteria."""
 
     run: StoredRun
     criteria: Sequence[JudgedCriterion]
@@ -105,7 +105,7 @@ def _rows(a: ComparedRun, b: ComparedRun) -> Iterable[Sequence[ui.Cell]]:
 
 
 def _published(run: StoredRun) -> str:
-    """Whose report it is, with its score; "–" where there is none, or its record does not say."""
+    """Whose report was published and its score; "–" if there is none or the record does not say."""
     execution = run.execution
     if execution.published is None:
         return "–"
@@ -149,7 +149,7 @@ def _criteria_list(side: ComparedRun) -> RenderableType:
 
 
 def _report_text(side: ComparedRun) -> RenderableType:
-    """Its summary and findings, as they are read."""
+    """The report's summary and findings, rendered."""
     if side.report is None:
         return Text("–")
     findings = "\n".join(f"{number}. {ui.plain(each)}" for number, each in enumerate(side.report.key_findings, start=1))

@@ -26,7 +26,7 @@ _EXAMPLE = ".env.example"
 _GITIGNORE = ".gitignore"
 _NOT_FOR_GIT = """# Keys.
 .env
-# What contend makes by itself; playbooks are yours to keep.
+# Files that contend generates. Playbooks are worth keeping in version control.
 /.langgraph_api/
 /checkpoints.sqlite*
 /contend.duckdb*

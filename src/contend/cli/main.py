@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def _settle_environment() -> None:
-    """Work where containers leave things out: without a home folder in the working directory, and never in ASCII."""
+    """Cope with bare containers: use the working directory as home if there is none, and UTF-8 instead of ASCII."""
     try:
         Path.home()
     except RuntimeError:
@@ -132,7 +132,7 @@ _TEXTS = {
 
 
 def _with_remedy(reason: str, parameters: Sequence[str]) -> str:
-    """With what to do about words too many: a text without quotes, or files that a shell made of a pattern."""
+    """Explain extra arguments: an unquoted question, or a pattern that the shell expanded."""
     extra = _EXTRA.match(reason)
     if extra and "documents" in parameters and Path(extra[1]).exists():
         return f"{reason}: {tr('name the folder, or each file by a --docs of its own')}"

@@ -157,7 +157,7 @@ def check_out(folder: Path | None, own: Path | None = None) -> Path | None:
 
 
 def remember_out(own: Path, out: Path | None) -> None:
-    """Keep in a run's own folder where its files are to be left, for who goes on with it."""
+    """Remember the output folder of a run, so that a resume writes to the same place."""
     if out is not None:
         write_file(own / _OUT_FILE, str(out))
     else:
@@ -165,7 +165,7 @@ def remember_out(own: Path, out: Path | None) -> None:
 
 
 def remembered_out(own: Path) -> Path | None:
-    """Where a run was told to leave its files; None where it was told nothing."""
+    """The output folder given for a run, or None."""
     try:
         return Path((own / _OUT_FILE).read_text("utf-8"))
     except FileNotFoundError:

@@ -74,7 +74,7 @@ def resume_thread(thread: str, *, force: bool, out: Path | None, **answers: Any)
 
 
 def _drive(thread: str, work: Work, board: Board, *, out: Path | None, own: Path) -> int:
-    """`out`: where the files are to be left; `own`: the run's own folder."""
+    """`out`: the output folder; `own`: the run's own folder."""
     with view_on(board) as view:
 
         def show(event: AnyEvent) -> None:

@@ -257,14 +257,14 @@ def _status_text(execution: ExecutionRow, status: RunStatus) -> str:
 
 
 def _winner(run: StoredRun) -> list[Text]:
-    """A line on whose report is published; none where no team has come first."""
+    """A line that says whose report is published; empty if no team won."""
     execution = run.execution
     name = next((team.team_name for team in run.teams if team.team_id == execution.winner_team_id), None)
     return [] if name is None else [Text(ui.outcome_text(name, execution.best_score, execution))]
 
 
 def _score_cell(execution: ExecutionRow) -> str:
-    """The published report's score; of records that do not say whose it is, the best team's."""
+    """The published report's score, or the best team's in records that do not name the published report."""
     if execution.published == "editor":
         return tr("editor {score}", score=ui.score_text(execution.published_score))
     return "–" if execution.winner_team_id is None else ui.score_text(execution.best_score)

@@ -188,7 +188,7 @@ class ClosingNodes:
 
 
 def _sent_back(state: ContestState, reason: str, *, is_comment: bool) -> ContestUpdate:
-    """What becomes of a report that a person did not approve: it is revised once where they said what to mend."""
+    """The next step for a report that was not approved: one revision if the person said what to change."""
     words, has_model = WORDS[state["options"]["language"]].notes, bool(state["options"]["models"])
     if reason and has_model and state.get("revision", "") != "done":
         return {"comment": reason, "revision": "asked", "problem": ""}

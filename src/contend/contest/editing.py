@@ -43,7 +43,7 @@ from contend.writing import (
 )
 
 MOST_LOOKS = 1
-"""So often the editor looks into the sources before it merges."""
+"""How often the editor may look things up before merging."""
 
 EDITOR, BEST = "editor", "winner"
 """How the two reports are named in a comparison's record."""
@@ -71,7 +71,7 @@ class EditingNodes:
         return "synthesize" if able and affords else await route_to_pairs(state)
 
     async def synthesize(self, state: ContestState) -> ContestUpdate:
-        """One report of the best parts of all, from the evidence of all teams; or what the editor looks up first."""
+        """Merge the best reports using all teams' evidence, or name what the editor wants to look up first."""
         work = await open_edit(self.services, state)
         answer = await merge(work)
         await work.run.keep_calls([answer.usage])
@@ -88,7 +88,7 @@ class EditingNodes:
         return {"editing": editing.model_dump(mode="json"), "editor_actions": []}
 
     async def collect_looks(self, state: ContestState) -> ContestUpdate:
-        """What the editor looked up joins the evidence of all teams."""
+        """Add what the editor looked up to the shared evidence."""
         work = await open_edit(self.services, state)
         visible = [*(each.id for each in work.passages), *shown_ids(work.looked)]
         room = work.run.profile("writer").step_tokens
@@ -202,7 +202,7 @@ class Edit:
 
 
 async def open_edit(services: Services, state: ContestState) -> Edit:
-    """What the editor works with: as many reports as half of its context holds, and two at least.
+    """Open the editor's work: as many reports as fit half of its context, at least two.
 
     Raises:
         StoreError: a submission or a passage cannot be read.

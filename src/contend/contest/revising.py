@@ -45,7 +45,7 @@ class Revision:
     draft: Draft
     passages: list[Passage]
     team: TeamConfig | None
-    """Whose model writes; None: the run's, as of the editor."""
+    """The team whose model writes; None for the editor, which uses the run's model."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class RevisingNodes:
     services: Services
 
     async def revise_report(self, state: ContestState) -> ContestUpdate:
-        """What the comment says is mended, all else stays word for word."""
+        """Revise what the comment asks for and keep everything else word for word."""
         submission = await self.services.require_submission(state["submission"])
         work = await open_revision(self.services, state, submission)
         draft, not_done = await revised_draft(work)
@@ -65,7 +65,7 @@ class RevisingNodes:
         return {"submission": document, "revision": "done", "problem": problem}
 
     async def keep_report(self, state: ContestState, error: NodeError) -> Command[Literal["approve_report"]]:
-        """The report stays as it was, and the person is told why."""
+        """Keep the report unchanged and tell the person why."""
         words = WORDS[state["options"]["language"]].notes
         problem = words.not_revised.format(why=known_cause(error, ContendError))
         return Command(update={"revision": "failed", "problem": problem}, goto="approve_report")

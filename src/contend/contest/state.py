@@ -247,7 +247,7 @@ class ContestView:
         return max((each.score for each in self.mergeable if each.score is not None), default=None)
 
     def publication(self, document: str | None) -> Publication:
-        """Whose report a submission is that is to be published; its score, where nobody has changed it since."""
+        """The author of a submission to publish, and its score unless somebody edited it."""
         if document is None or self.winner is None:
             return Publication()
         origin: ReportOrigin = "editor" if self.editing.published else "team"

@@ -135,7 +135,7 @@ class SubgraphNodes:
 
 
 def _config(name: str, run: RunContext, **about: str) -> RunnableConfig:
-    """Of a graph within: what traces call it. A caller's limit counts the steps of the contest, not those within."""
+    """The config of a subgraph: its name in traces, and a step limit of its own."""
     tags = [f"team:{about['team_id']}"] if about else []
     metadata = {"execution_id": run.execution_id, **about}
     return {"recursion_limit": ENOUGH_STEPS, "run_name": name, "tags": tags, "metadata": metadata}

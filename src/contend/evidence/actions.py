@@ -25,19 +25,19 @@ from contend.stores.documents import DocumentStore
 from contend.text import clean
 
 HITS = 8
-"""So many sections a search or a find brings at most."""
+"""Most sections that a search or a find returns."""
 
 MOST_READ = 40
-"""So many sections one reading brings at most."""
+"""Most sections that one read returns."""
 
 LOCAL = "local"
-"""The source of own documents, which alone can be found in."""
+"""The source of the user's own documents, the only one that supports `find`."""
 
 _PLACE = re.compile(r"(?P<document>\d{1,6})(?:\.(?P<first>\d{1,6})(?:\s*[-–]\s*(?:\d{1,6}\.)?(?P<last>\d{1,6}))?)?")
 
 
 class Reading(NamedTuple):
-    """A place in a document: `document` by its number, sections `first` to `last` from 1; all of it without them."""
+    """A place in a document: its number and the sections `first` to `last`, counted from 1; by default all of them."""
 
     document: int
     first: int = 1
@@ -45,7 +45,7 @@ class Reading(NamedTuple):
 
 
 def reading_of(text: str) -> Reading | None:
-    """The place that a text names, such as `12`, `12.7` or `12.7-9`; None where it names none."""
+    """Parse a place such as `12`, `12.7` or `12.7-9`; None if the text is not a place."""
     match = _PLACE.fullmatch(text.strip())
     if match is None:
         return None
@@ -56,11 +56,11 @@ def reading_of(text: str) -> Reading | None:
 
 
 _WITHIN = re.compile(r"(?P<document>\d{1,6})\s*:\s*(?P<words>\S.*)", re.DOTALL)
-"""Words to find in one document alone, such as `12: max_size`."""
+"""A find within one document, such as `12: max_size`."""
 
 
 class Words(NamedTuple):
-    """Words to find, in one document by its number or, for 0, in all."""
+    """Words to find, and the number of the document to look in; 0 for all documents."""
 
     text: str
     document: int = 0
@@ -115,7 +115,7 @@ class Desk:
     documents: Sequence[str]
     most_pages: int
     source_of: Mapping[str, str]
-    """The source of each document that a search returned, by address; the others are own ones."""
+    """The source of each document returned by a search, by URL. All other documents are local."""
 
     @property
     def can_find(self) -> bool:
@@ -137,13 +137,13 @@ class Desk:
         return ""
 
     def pages_fault(self, replies: Sequence[ActionReply]) -> str:
-        """That too many pages are to be read at once; "" if they are not."""
+        """The error for too many pages in one step, or ""."""
         urls = [self._url(each.text) for each in replies if each.kind == "read" and not self.fault(each)]
         pages = [url for url in urls if not url.startswith("file:")]
         return f"at most {self.most_pages} pages are read in a step" if len(pages) > self.most_pages else ""
 
     def actions(self, replies: Sequence[ActionReply], by: Actor) -> list[Action]:
-        """The actions that can be made, a search that names no source in each."""
+        """The valid actions. A search without a source becomes one action for each source."""
         return [
             Action(kind=each.kind, source=source, text=clean(each.text, single_line=True), parts=each.parts, by=by)
             for each in replies
@@ -159,7 +159,7 @@ class Desk:
         return self.sources if action.kind == "search" else [LOCAL]
 
     def url_of(self, action: Action) -> str:
-        """The address of what an action reads, or alone finds in; "" of another action."""
+        """The URL of the document that an action reads or searches within; "" for any other action."""
         if action["kind"] == "find":
             document = words_to_find(action["text"], len(self.documents)).document
             return self.documents[document - 1] if document else ""
@@ -176,12 +176,12 @@ def desk_of(sources: Sequence[str], pool: EvidencePool, most_pages: int) -> Desk
 
 
 def words_of(action: Action) -> str:
-    """An action in a line, by which a report names how a passage was found."""
+    """An action as one line, used in reports to say how a passage was found."""
     return action["text"] if action["kind"] == "search" else f"{action['kind']} {action['text']}"
 
 
 def tasks_of(actions: Sequence[Action], desk: Desk, pool: EvidencePool, key: Mapping[str, Any]) -> list[ActionTask]:
-    """What the nodes of these actions are sent. `key`: whose round it is. Pages beyond those of a step are not read."""
+    """The tasks to send for these actions. `key` identifies the round. Pages beyond the limit of a step are skipped."""
     results, tasks, pages = {result["url"]: result for result in pool["results"]}, list[ActionTask](), 0
     for number, action in enumerate(actions):
         url = desk.url_of(action)
@@ -217,7 +217,7 @@ async def with_texts(documents: DocumentStore, passages: Sequence[Passage]) -> l
 def collected(
     pool: EvidencePool, actions: Sequence[Action], brought: Sequence[Brought], *, visible: Collection[str], room: int
 ) -> tuple[EvidencePool, list[ActionResult]]:
-    """The pool with what actions brought, and for each action what of it the next prompt shows.
+    """Add the results of actions to the pool, and choose what the next prompt shows of each.
 
     `visible`: the ids that the prompt shows already, which are named and not shown again. `room`: the tokens of what is
     shown anew, each action's first, then each one's second; the rest is listed.
@@ -249,7 +249,7 @@ def collected(
 
 
 def _unread(before: Mapping[str, str], brought: Sequence[Brought]) -> dict[str, str]:
-    """Why pages were not read, by address; one that was read after all is out of it."""
+    """Why pages could not be read, by URL. A page that was read later is removed."""
     read = {each["url"] for each in brought if each["url"] and not each["problem"]}
     problems = {each["url"]: each["problem"] for each in brought if each["url"] and each["problem"]}
     return {url: why for url, why in {**before, **problems}.items() if url not in read}
@@ -259,7 +259,7 @@ _NOTHING = Brought(number=0, hits=[], total=0, problem="", url="")
 
 
 def _fitting(pool: EvidencePool, lists: Sequence[Sequence[str]], room: int) -> set[str]:
-    """Those that fit, in turns; one that does not is passed over for smaller ones."""
+    """Fill the room by taking one passage from each list in turn, skipping those too large to fit."""
     sizes, fit = sizes_of(pool), set[str]()
     for each in (one for row in zip_longest(*lists) for one in row if one):
         if each not in fit and sizes[each] <= room:
@@ -278,6 +278,6 @@ def places_of(pool: EvidencePool) -> dict[str, str]:
 
 
 def unsearched(results: Sequence[ActionResult], sources: Sequence[str]) -> list[str]:
-    """The sources that none of these actions searched or found in."""
+    """The sources that these actions have not searched."""
     tried = {each["source"] for each in results if each["kind"] != "read"}
     return [each for each in sources if each not in tried]

@@ -15,11 +15,11 @@ from contend.stores.documents import passage_id, text_id
 from contend.text import canonical_url, compact_tables, estimate_tokens
 
 MOST_RESULTS = 20
-"""So many documents are listed beside those whose passages are held."""
+"""How many documents are listed in addition to those with held passages."""
 
 ActionKind = Literal["search", "find", "read"]
 Actor = Literal["researcher", "reviewer", "editor", "draft"]
-"""Who wants an action: the last is code, which looks for what a draft says is not found."""
+"""Who requested an action. `draft` stands for code that checks what a draft says is not found."""
 
 
 class Evidence(TypedDict):
@@ -79,7 +79,7 @@ class Step(TypedDict):
 
 
 class EvidencePool(TypedDict):
-    """All that a team has found so far. A passage's number is its place in `passages`, from 1; a document's likewise.
+    """Everything a team has found. Passages and documents are numbered by their position in the lists, from 1.
 
     `offered`: the ids that other teams' evidence brought, before an action of the team's own did. `steps_from` and
     `held_then`: where the prompt at hand begins, and what was held there. `whole`: all own documents are held, word for
@@ -300,7 +300,7 @@ def _result_of(each: Evidence) -> dict[str, Any]:
 
 
 def told_parts(pool: EvidencePool, not_found: Iterable[int]) -> list[Part]:
-    """The parts as a report answers them, which says of those numbered `not_found` that something is not told.
+    """The parts with their states after a report that says something about the parts in `not_found` is not told.
 
     Of documents that were read whole there is no other word on a part than the report's.
     """

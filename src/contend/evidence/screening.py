@@ -10,19 +10,19 @@ from contend.evidence.pool import Evidence, EvidencePool
 from contend.models.task import CallUsage
 
 MOST_EXCERPTS = 60
-"""So many excerpts are asked about at once; what comes after them, code alone decides on."""
+"""Most excerpts in one call. For any beyond that, the code's own signals decide."""
 
 Verdicts = MutableMapping[str, "asyncio.Future[bool]"]
 """Whether a model takes a passage for one that speaks to AI systems, by id: a run's teams share what was asked."""
 
 AskAbout = Callable[[Sequence[str], Sequence[str]], Awaitable[tuple[set[str], CallUsage]]]
-"""Asks about passages, given as ids and excerpts: the ids of those that speak, and what the call cost."""
+"""Takes ids and excerpts; returns the ids of passages that address AI systems, and the cost of the call."""
 
 
 async def screened(
     pool: EvidencePool, texts: Mapping[str, str], verdicts: Verdicts, ask: AskAbout
 ) -> tuple[EvidencePool, CallUsage | None]:
-    """The pool with a word on each held passage, and what asking cost. A source that speaks does so whole.
+    """Mark each held passage, and return the cost of asking. One such passage marks its whole document.
 
     `texts`: of held passages that nobody has looked at. A model is asked once in a run about a passage with a signal
     that code is not certain of; where the call fails, code's word stands.
@@ -43,7 +43,7 @@ async def screened(
 
 
 def unscreened(pool: EvidencePool) -> list[str]:
-    """The ids of held passages that nobody has looked at."""
+    """Held passages that have not been screened yet."""
     held = {*pool["held"]}
     return [each["id"] for each in pool["passages"] if each["id"] in held and "signals" not in each]
 
@@ -65,7 +65,7 @@ def _by_code(new: Sequence[Evidence], texts: Mapping[str, str]) -> tuple[dict[st
 async def _by_model(
     doubtful: Mapping[str, str], verdicts: Verdicts, ask: AskAbout
 ) -> tuple[set[str], CallUsage | None]:
-    """The passages that speak, by id. A team that comes first asks; the others wait for its answer."""
+    """The ids of passages that address AI systems. The first team asks; the others wait for its answer."""
     # In the order of ids, so that teams that found the same in another order share the call.
     own = sorted(each for each in doubtful if each not in verdicts)
     usage = await _asked(own, doubtful, verdicts, ask) if own else None

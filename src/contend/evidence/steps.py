@@ -1,4 +1,4 @@
-"""What a researcher's step makes of a team's evidence: what is held and given up, and how far each part is."""
+"""Apply a researcher's step to a team's evidence: what is held, what is given up, how far each part is."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
@@ -23,7 +23,7 @@ _MOST_FAULTS = 12
 
 
 class StepOutcome(NamedTuple):
-    """The pool after a step, and the ids of passages that were to be held and found no room."""
+    """The pool after a step, and the ids of passages that did not fit."""
 
     pool: EvidencePool
     beyond: list[str]
@@ -32,7 +32,7 @@ class StepOutcome(NamedTuple):
 def after_step(
     pool: EvidencePool, reply: StepReply, *, round_number: int, room: int, pinned: Collection[str] = ()
 ) -> StepOutcome:
-    """What a step makes of the pool: it gives up first what it names, then holds; parts are as it says.
+    """Apply a step: first give up passages, then hold new ones, then update the parts.
 
     `pinned`: what the team's report draws on, which stays in any case.
     """
@@ -53,7 +53,7 @@ def after_step(
 
 
 def _parts(pool: EvidencePool, notes: Sequence[PartReply], ids: Sequence[str]) -> Iterator[Part]:
-    """The parts, with what the step says of some; a passage that is not held counts for none."""
+    """The parts, updated by the step. Only held passages count for a part."""
     by_number, held = {note.part: note for note in notes}, {*pool["held"]}
     for number, part in enumerate(parts_of(pool), start=1):
         note = by_number.get(number)
@@ -95,7 +95,7 @@ def _faults_of_numbers(reply: StepReply, pool: EvidencePool, pinned: Collection[
 
 
 def _faults_of_parts(reply: StepReply, pool: EvidencePool, desk: Desk) -> Iterator[str]:
-    """That nothing is found is said only of a part that was looked for in every source, in vain."""
+    """A part may be called not found only after every source was searched for it without success."""
     parts, given_up = parts_of(pool), {*_named(reply.give_up, [each["id"] for each in pool["passages"]])}
     for note in reply.parts:
         if note.part > len(parts):
@@ -108,7 +108,7 @@ def _faults_of_parts(reply: StepReply, pool: EvidencePool, desk: Desk) -> Iterat
 
 
 def _over(reply: StepReply, pool: EvidencePool, room: int) -> str:
-    """What is wanted beyond the room, with the sizes that tell what may go."""
+    """The error for holding more than the room allows, with the sizes involved; "" if it fits."""
     ids, sizes = [each["id"] for each in pool["passages"]], sizes_of(pool)
     wanted = [*(each for part in reply.parts for each in part.passages), *reply.others]
     given_up = {*_named(reply.give_up, ids)}

@@ -252,7 +252,7 @@ class _Calls:
 
 
 def _pairs_to_ask(items: Sequence[DeltaContextItem], nearness: Nearness) -> list[tuple[int, Bullet]]:
-    """Each item's place with a bullet near to it, the nearest first; none of an item of a bullet's very words."""
+    """Pairs of item and nearby bullet, nearest first. Items with exactly a bullet's words are left out."""
     pairs: list[tuple[float, int, Bullet]] = []
     for place, item in enumerate(items):
         if item.operation == "DELETE" or not item.content:

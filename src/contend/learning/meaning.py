@@ -23,7 +23,7 @@ LIKENESS = {
     ("StaticEmbedder", "en"): Calibration(0.5, _PAIRS, _DATE, 0.0067),
     ("StaticEmbedder", "ja"): Calibration(0.75, _PAIRS, _DATE, 0.0121),
 }
-"""From which cosine on an embedder agrees with a model that says that two lessons are one.
+"""The cosine from which an embedder confirms a model's claim that two lessons say the same.
 
 It tells what two lessons are about, not whether one denies the other: it never decides alone.
 """

@@ -124,7 +124,7 @@ class _Merge:
         return Curation([*self._bullets.values()], self._operations, self._skipped, dict(self._votes), summary)
 
     def _write(self, item: DeltaContextItem, bullet: Bullet | None = None) -> None:
-        """What a model and the embedder take for a bullet, or has its very words, updates it; all else is added.
+        """Update a bullet if model and embedder agree on it or the words are identical; otherwise add a new one.
 
         A lesson that this version retires does not come back with it.
         """
@@ -186,7 +186,7 @@ class _Merge:
         self._put("ADD", bullet, item, near)
 
     def _conflict(self, item: DeltaContextItem, differs_from: Bullet | None) -> str | None:
-        """The bullet that a model means to change and did not reword, or that it called the opposite."""
+        """The bullet that a model wants to change without rewording it, or that it says is contradicted."""
         if differs_from is not None:
             return differs_from.id
         if item.conflicts_with in self._bullets:

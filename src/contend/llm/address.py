@@ -1,4 +1,4 @@
-"""The address of an OpenAI-compatible endpoint, whatever of it was pasted, and a client for it."""
+"""Parse the address of an OpenAI-compatible endpoint in any pasted form, and build a client for it."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -54,7 +54,7 @@ class EndpointAddress(NamedTuple):
 
     @property
     def secrets(self) -> list[str]:
-        """What no error may repeat; a short header is no secret."""
+        """Values that must not appear in errors. Short headers are not secrets."""
         headers = [value for value in self.headers.values() if len(value) >= _SHORTEST_SECRET]
         return [secret for secret in (self.key, *(self.login or ())[1:], *headers) if secret]
 

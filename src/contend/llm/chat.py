@@ -40,9 +40,9 @@ _THINKING_FACTOR = 4
 _SHOWN_BACK = 4000
 """Characters of an unusable reply that the model sees again."""
 _MOST_FORMS = 10
-"""So often a refused call is asked for otherwise."""
+"""How many other forms of a refused request are tried."""
 _LEAST_CUT_TOKENS = 1_024
-"""A count below is of a cache or of no use: no model that anybody runs has so small a context."""
+"""Smaller token counts are ignored: they come from a cache, as no model in use has so small a context."""
 
 _NO_COMPLETION = Completion("", cut_off=False, refusal="", input_tokens=None, output_tokens=None)
 
@@ -157,7 +157,7 @@ class ChatModel:
         chat.turns += [Turn("assistant", shorten(clean(reply), _SHOWN_BACK) or "…"), Turn("user", repair)]
 
     async def _complete(self, chat: _Chat[R]) -> Completion:
-        """One completion, asked for in whatever form the model takes; that form is kept once it has answered."""
+        """Get one completion, trying other request forms if refused, and remember the form that worked."""
         learned: dict[str, Any] = {}
         tried: list[Change] = []
         while True:

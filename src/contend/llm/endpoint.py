@@ -127,7 +127,7 @@ def _likely(token: _TokenLogprob) -> dict[str, float]:
 
 
 class RequestRefused(ModelError):  # noqa: N818 - named by what the caller meets
-    """The request was refused as it was; `words` are the endpoint's. In another form it may be taken."""
+    """The endpoint refused this form of the request; another form may work. `words`: the endpoint's own."""
 
     def __init__(self, message: str, *, words: str) -> None:
         super().__init__(message)
@@ -163,7 +163,7 @@ PATIENT_STATUSES = frozenset({408, 425, 429, 502, 503, 504, *range(520, 530)})
 
 
 class NoAnswer(Exception):  # noqa: N818 - it says why, and is caught where the endpoint was asked
-    """Why an endpoint's models could not be had; `remedy`: what to do, where it is another than usual."""
+    """Why an endpoint's models could not be listed; `remedy`: what to do, if not the usual."""
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
         super().__init__(message)
@@ -253,11 +253,11 @@ class Endpoint(ABC):
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Clients] = WeakKeyDictionary()
 
     def form(self, model: str) -> RequestForm:
-        """How a model is asked, as far as it is known."""
+        """The request form known to work for a model."""
         return self._forms.get(model, self.first_form)
 
     def learn(self, model: str, change: Change) -> None:
-        """Keep what a model was asked otherwise, now that it answered."""
+        """Remember a request form after the model answered it."""
         self._forms[model] = replace(self.form(model), **change)
 
     async def complete(self, model: str, request: Request) -> Completion:

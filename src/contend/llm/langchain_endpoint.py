@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _BAD_REQUEST = {400, 422}
 _OWN_RETRIES = 2
-"""A package's client asks again by itself, too, and knows its vendor's waits."""
+"""Vendor clients retry by themselves and honour their vendor's wait times."""
 
 PACKAGES: dict[str, tuple[str, str]] = {
     "anthropic": ("langchain_anthropic", "ChatAnthropic"),

@@ -14,7 +14,7 @@ _TAGS = ["nostream"]
 
 
 def name_call(scope: Scope, prompt: str) -> None:
-    """Name the calls that are made from here on in this context."""
+    """Set the name, tags and metadata of calls made in this context."""
     place = f"{scope.team_id} round {scope.round_number}" if scope.team_id else "run"
     _CONFIG.set(
         {

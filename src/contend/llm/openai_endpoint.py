@@ -119,7 +119,7 @@ class OpenAIEndpoint(Endpoint):
                 return Unavailable(message, patient=False) if passing else ModelError(message)
 
     def _refusal(self, status: int | None, body: object, wait: float | None, who: str) -> ModelError:
-        """An error of the endpoint's own; one without a status may pass."""
+        """An error reported by the endpoint. Without a status it counts as transient."""
         code, words = _code_of(body), error_text(body) or "no reason given"
         topic = topic_of(f"{code} {words}")
         if topic == "context" and status not in {_FORBIDDEN, _TOO_MANY}:
@@ -225,7 +225,7 @@ def _chat_class() -> "type[ChatOpenAI]":
     from langchain_openai import ChatOpenAI  # noqa: PLC0415 - heavy
 
     class PlainChat(ChatOpenAI):
-        """Asks by the client's own `post`; vendors' errors come as they are.
+        """Sends requests with the client's own `post`, so that vendor errors come through unchanged.
 
         By the long road the client looks each message up in all its types and builds its models of the answer, and a
         thread reads those: a third of what a call costs us.

@@ -58,7 +58,7 @@ def read_reply(text: str, reply_type: type[R], *, may_mend: bool = True) -> tupl
 
 
 def _values_in(text: str) -> Iterator[Any]:
-    """The JSON objects and lists of a text, outermost ones only, in their order."""
+    """The outermost JSON objects and lists of a text, in order."""
     place = 0
     for _ in range(_MOST_STARTS):
         place = min((at for bracket in "{[" if (at := text.find(bracket, place)) >= 0), default=-1)
@@ -75,7 +75,7 @@ def _values_in(text: str) -> Iterator[Any]:
 
 
 def _mended(text: str) -> Iterator[Any]:
-    """What a library makes of faulty JSON between the first brace and the last, where as many close as open."""
+    """Repair faulty JSON between the first and the last brace, if braces are balanced."""
     body = text[text.find("{") : text.rfind("}") + 1]
     closes = body.count("{") == body.count("}") and body.count("[") == body.count("]")
     if not body or not closes or len(body) > _MOST_MENDED_CHARACTERS or body.count("{") > _MOST_MENDED_BRACKETS:
@@ -87,7 +87,7 @@ def _mended(text: str) -> Iterator[Any]:
 
 
 def _fitting(value: Any, reply_type: type[R], depth: int = 0) -> Iterator[R]:  # noqa: ANN401 - JSON
-    """The value as a reply, else the replies that it holds: in a list, under a key, as a text of JSON."""
+    """Candidates for the reply: the value itself, then values inside it (list items, fields, JSON strings)."""
     if isinstance(value, dict) and value:  # an empty one would be a reply of any shape without required fields
         try:
             yield reply_type.model_validate_json(json.dumps(_clean_strings(value), ensure_ascii=False))

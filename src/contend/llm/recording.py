@@ -145,7 +145,7 @@ class Recording:
         return {reply.role: reply.model for reply in self._replies.values()}
 
     def _screening(self, prompt: str) -> RecordedReply | None:
-        """All words on passages that speak to AI systems together: which team asks about which first is chance."""
+        """Answers about passages that address AI systems, for all teams together: who asked first is chance."""
         replies = [reply for reply in self._replies.values() if reply.prompt == SCREENING == prompt]
         speaking = [each for reply in replies for each in reply.reply["speaking"]]
         merged = {"reply": {"reason": "", "speaking": list(dict.fromkeys(speaking))}}
@@ -157,7 +157,7 @@ class Recording:
         return min(own or [reply.context for reply in self._replies.values()])
 
     def seen(self, team_id: str, round_number: int) -> dict[str, int] | None:
-        """Whose rounds a team saw when it began one; None where the recording does not say."""
+        """Which rounds of other teams a team saw when it began a round; None if not recorded."""
         own = (reply.seen for reply in self._replies.values() if (reply.team, reply.round) == (team_id, round_number))
         return next((seen for seen in own if seen is not None), None)
 

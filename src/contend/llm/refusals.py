@@ -1,4 +1,4 @@
-"""What an endpoint's refusal is about, in whatever words, and how else a model may be asked."""
+"""Classify an endpoint's refusal whatever its wording, and choose another form of the request."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ Change = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class RequestForm:
-    """How a model is asked. What it refuses, or the endpoint drops, is done without.
+    """The form of a request, without parameters that the model refused or the endpoint ignored.
 
     `shape_shown`: the reply's JSON schema stands in the prompt, beside the parameter; `most_output`: the longest reply
     that it takes, in tokens; without `system_role` the instructions stand in the user's turn.
@@ -51,7 +51,7 @@ _NUMBER = re.compile(r"\d[\d,_]*")
 
 
 def changes(form: RequestForm, words: str, *, output: int, usable: frozenset[str]) -> Iterator[Change]:
-    """Other ways to ask a model that refused: first what its words name, then whatever else a request can do without.
+    """Other forms to try after a refusal: first without what it names, then without anything else optional.
 
     `output`: the longest reply, in tokens, that was asked for; `usable`: the fields that the endpoint's requests have.
     """
@@ -111,7 +111,7 @@ NAMES_FEATURE = re.compile(
     r"(?i)response_?format|json_?(schema|object|mode)|grammar|structured output|logprobs|requested parameters"
     r"|(system|developer) (role|message|instruction)"
 )
-"""What an error of another status than 400 names where it is about the form of a request."""
+"""Words by which an error with a status other than 400 is about the form of the request."""
 
 _TOO_LONG = re.compile(
     r"(?i)context[ _-]?(length|window|size|limit|overflow)|ContextWindow|context the overflow|exceed_context"
@@ -148,7 +148,7 @@ _TOPICS: tuple[tuple[Topic, re.Pattern[str]], ...] = (
 
 
 def topic_of(words: str) -> Topic | None:
-    """What a refusal is about that no other form of the request would mend."""
+    """Kinds of refusal that no other form of the request would solve."""
     if _TOO_LONG.search(words) and not (_REPLY_ONLY.search(words) and not _ABOUT_PROMPT.search(words)):
         return "context"
     return next((topic for topic, pattern in _TOPICS if pattern.search(words)), None)

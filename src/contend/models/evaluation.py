@@ -154,7 +154,7 @@ Verdict = Literal["stated", "derived", "partly", "contradicted", "absent"]
 
 
 class CitationWord(NamedTuple):
-    """A judge's word on a citation; of one that is not said, or in part, what is lacking."""
+    """A judge's verdict on a citation; `lacking` says what its passages do not support."""
 
     verdict: Verdict
     lacking: str = ""

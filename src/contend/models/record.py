@@ -32,7 +32,7 @@ def _refuse_reserved_name(name: str) -> str:
 
 IDENTIFIER_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$"
 Identifier = Annotated[str, StringConstraints(pattern=IDENTIFIER_PATTERN), AfterValidator(_refuse_reserved_name)]
-"""Ids that form file names or keys: team ids, datasets. None looks like an option of a command."""
+"""Ids used in file names and keys, such as team ids and datasets. They cannot look like command options."""
 
 IDENTIFIER_RULE = "use 1 to 64 letters, digits, '_' or '-', no '-' first and no reserved name"
 _IDENTIFIER: TypeAdapter[str] = TypeAdapter(Identifier)

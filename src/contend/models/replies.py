@@ -51,7 +51,7 @@ class ActionReply(Reply):
 
 
 class PartReply(Reply):
-    """How far a part of the question is: its number, its state, the passages that count for it, and what is missing."""
+    """The progress on one part of the question: number, state, supporting passages, and what is missing."""
 
     part: WholeNumber = Field(ge=1, le=MOST_POINTS)
     state: PartState

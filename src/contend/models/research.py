@@ -68,7 +68,7 @@ class FoundPassage(NamedTuple):
     text: str
     heading: str = ""
     place: int = 0
-    """Which of the document's sections it is, from 1; 0 where no place is known, as of a web search's summary."""
+    """The number of the section in its document, from 1; 0 if unknown, as for the summary of a web search."""
 
 
 PartState = Literal["open", "partly", "answered", "not_found"]

@@ -124,7 +124,7 @@ class RoundResult(Record):
 
 
 class Publication(Record):
-    """Whose report is published, and what judges gave it. The score is None where none is known of this very text."""
+    """Whose report is published, and its score; None if exactly this text was not scored."""
 
     published: ReportOrigin | None = None
     published_score: Score | None = None

@@ -134,7 +134,7 @@ class ShownResult(PromptPart):
 
 
 class ShownStep(PromptPart):
-    """A step as whoever takes the next one sees it: what was decided, and what the actions brought."""
+    """A past step as shown in the next prompt: its decisions and the results of its actions."""
 
     number: int
     thought: Text = ""
@@ -213,13 +213,13 @@ class ResearcherHead(_OnQuestion, prompt="researcher/head"):
 
 
 class StepLog(PromptValues, prompt="researcher/log"):
-    """The steps so far; a further one stands behind all others."""
+    """The steps so far. New steps are appended, so that prompts share their beginning."""
 
     steps: list[ShownStep]
 
 
 class StepPrompt(PromptValues, prompt="researcher/step"):
-    """The next step of a research. `room` and `tokens`: of what may be held, and is."""
+    """The next research step. `room`: tokens that may be held; `tokens`: tokens held now."""
 
     head: str
     log: str = ""
@@ -240,7 +240,7 @@ class StepPrompt(PromptValues, prompt="researcher/step"):
 
 
 class ResearchHead(_OnQuestion, prompt="research/head"):
-    """What the calls of a loop begin with alike, so that a provider need not read it anew."""
+    """The shared beginning of all calls in a loop, which providers can cache."""
 
     parts: list[ShownPart] = []
     passages: list[SourceDocument] = []

@@ -1,4 +1,4 @@
-"""What the roles of a team are asked in a round of research, and what comes of it: steps, drafts, reviews."""
+"""The model calls of a research round: steps, drafts and reviews."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -48,13 +48,13 @@ from contend.writing import (
 )
 
 MOST_LOOKS = 2
-"""So often a reviewer looks into the sources before it says what to mend."""
+"""How often a reviewer may look things up before it lists fixes."""
 
 NEAREST = 3
-"""So many passages of all own documents are shown for each part that is not answered."""
+"""How many of the nearest passages are shown for each unanswered part."""
 
 _STEP_FRAME = 2_000
-"""Tokens of a step's prompt beside head and log: its instructions, and what is held by name."""
+"""Tokens of a step prompt apart from its head and log: the instructions and the list of held passages."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ async def _step_prompt(work: Research, *, number: int, most: int) -> StepPrompt:
 
 
 def begins_anew(work: Research) -> EvidencePool:
-    """The pool, with the next prompt begun anew from what is held where else it would outgrow the model's context."""
+    """The pool. If the next prompt would outgrow the context, it restarts from the held passages."""
     pool, profile = work.pool, work.profile("supervisor")
     sizes = {each["id"]: each["tokens"] for each in pool["passages"]}
     tokens = sum(sizes[each] for each in visible_ids(pool)) + sum(
@@ -175,7 +175,7 @@ def reply_of_line(line: str) -> ActionReply:
 
 
 def guard_of(work: Research, passages: Sequence[Passage]) -> PlantedFilter:
-    """What the passages offered want said that speak to AI systems."""
+    """Detects statements that repeat what planted text in the passages demands."""
     return PlantedFilter(passages, f"{work.question}\n{work.options.instructions}")
 
 
@@ -307,7 +307,7 @@ def _faults_of_review(work: Research, reply: FixesReply, looks: int) -> str:
 
 
 async def nearest_passages(work: Research, parts: Sequence[Part]) -> dict[int, list[FoundPassage]]:
-    """For each part that is not answered, by its place, what of all own documents lies nearest to it."""
+    """The nearest passages of all local documents for each unanswered part, by the part's index."""
     if LOCAL not in work.sources_on or work.pool["whole"]:
         return {}
     source = await work.sources.ready(LOCAL, work.options.documents, work.run.execution_id)

@@ -84,7 +84,7 @@ class ResearchRoutes:
         return "review" if state.get("looks") else "supervise"
 
     async def route_to_actions(self, state: ResearchState) -> list[Send] | Literal["supervise"]:
-        """What a draft or its review wants looked up, else on."""
+        """Send the actions that a draft or review asks for; otherwise continue."""
         return await self._actions(state) or "supervise"
 
     async def _actions(self, state: ResearchState) -> list[Send]:

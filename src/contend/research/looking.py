@@ -78,7 +78,7 @@ class ActionNodes:
         return brought
 
     async def turn_off(self, task: ActionTask, error: NodeError) -> Command[Literal["collect", "collect_looks"]]:
-        """A source that fails is off for the rest of the run; the other sources go on."""
+        """Turn off a failing source for the rest of the run; the other sources continue."""
         why = known_cause(error, SourceError)
         source = task["action"]["source"]
         reason = await turn_off(self.services, task, source, why)
@@ -101,7 +101,7 @@ class ActionNodes:
 
 
 async def turn_off(services: Services, task: ActionTask, source: str, error: SourceError) -> str:
-    """The source of an action that failed is off for the rest of the run; who follows it is told the first time.
+    """Turn off the source of a failed action for the rest of the run, and announce it once.
 
     Gives the reason in the run's language.
     """

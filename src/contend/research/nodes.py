@@ -43,7 +43,7 @@ EDITABLE = ("investigation_points", "search_queries", "plan_text")
 """What a person may edit of a plan."""
 
 _RESERVE = 0.4
-"""Where less than this share of a budget, or of the team's time, is left, what is held is written from."""
+"""Below this remaining share of a budget or of the team's time, the team starts writing."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class ResearchNodes:
         return {**update, "task_plan": plan.model_dump(mode="json"), "human_input_required": wants_approval}
 
     async def _held_for(self, work: Research, found: dict[str, list[str]]) -> ResearchUpdate:
-        """Nobody writes that nothing is told of what a search for exactly that found: the draft is mended once more."""
+        """Hold what code found for statements called not found, and ask for one more revision."""
         pool, _ = hold(work.pool, [each for ids in found.values() for each in ids], room=work.room * 5 // 4)
         numbers, words = passage_numbers(pool), WORDS[work.options.language].feedback
         lines = [
@@ -126,7 +126,7 @@ class ResearchNodes:
         return await _follow_decision(work, state, decision)
 
     async def collect(self, state: ResearchState) -> ResearchUpdate:
-        """What actions brought joins the team's evidence, and is shown to whoever wanted it."""
+        """Add the results of actions to the evidence, and show them to the role that asked."""
         work = await open_research(self.services, state)
         off = {**state.get("sources_off", {}), **{item["source"]: item["reason"] for item in state.get("failed", [])}}
         actions, brought = state["actions"], state.get("brought", [])
@@ -208,7 +208,7 @@ async def begun(work: Research, state: ResearchState) -> Research:
 
 
 async def _with_whole(work: Research) -> EvidencePool:
-    """The pool with all own documents held, where one call can read them: nothing of them is missed then.
+    """Hold all local documents if they fit into one call, so that nothing is missed.
 
     Where other sources are on, too, they leave half of the room to these.
     """
@@ -237,7 +237,7 @@ def _seen_by_reviewer(work: Research) -> list[str]:
 
 
 def to_write_from(work: Research) -> list[str]:
-    """What drafts are written from: in reading order at first, and what joins later behind it."""
+    """The passages for drafting, in reading order; later additions are appended."""
     held = work.pool["held"]
     before = [each for each in work.passages if each in held]
     return [*before, *in_reading_order(work.pool, [each for each in held if each not in before])]
@@ -307,7 +307,7 @@ async def _edited(work: Research, state: ResearchState, plan: ResearchPlan) -> R
 
 
 def found_for_last_draft(work: Research) -> dict[str, list[str]]:
-    """What a search found for statements of the round's last draft that something is not found, by its words; once.
+    """What code found for statements called not found in the round's last draft, by search words.
 
     Of each search the best two that the team does not hold.
     """

@@ -1,4 +1,4 @@
-"""How a team's evidence, steps and parts stand in prompts."""
+"""Render a team's evidence, steps and parts for prompts."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,7 +21,7 @@ _BRIEF_NAME = 50
 
 
 class Numbering:
-    """The passages that a prompt shows, under their numbers there, and each with its place."""
+    """Numbers and places of the passages in a prompt."""
 
     def __init__(self, pool: EvidencePool, numbers: Mapping[str, int], texts: Mapping[str, str]) -> None:
         """`texts`: of those that are shown whole, by id."""
@@ -103,12 +103,12 @@ def steps_at_hand(pool: EvidencePool) -> Sequence[Step]:
 
 
 def visible_ids(pool: EvidencePool) -> list[str]:
-    """The passages that the next prompt shows whole, before what new actions bring."""
+    """The passages shown in full by the next prompt, before new results."""
     return [*pool["held_then"], *shown_ids(steps_at_hand(pool))]
 
 
 async def pool_numbering(work: Research, ids: Sequence[str]) -> Numbering:
-    """All passages of the pool under its own numbers; the texts of these are at hand."""
+    """The pool's own numbering, with the texts of these passages loaded."""
     texts = await work.documents.get_many(dict.fromkeys(ids))
     return Numbering(work.pool, passage_numbers(work.pool), texts)
 
@@ -119,7 +119,7 @@ def named_ids(result: ActionResult) -> list[str]:
 
 
 async def research_head(work: Research, passages: Sequence[Passage]) -> str:
-    """What writers and reviewers of a draft begin with: passages by their numbers in the pool, question, parts."""
+    """The shared beginning of writer and reviewer prompts: passages, question and parts."""
     numbers = passage_numbers(work.pool)
     head = ResearchHead(
         brief=work.brief,
@@ -132,7 +132,7 @@ async def research_head(work: Research, passages: Sequence[Passage]) -> str:
 
 
 async def catalogue_text(work: Research, *, tokens: int) -> tuple[str, int]:
-    """The own documents with headings as far as there is room, and how many more are searched; "" without any."""
+    """The catalogue of local documents, with headings if they fit, and the number of documents left out."""
     if LOCAL not in work.sources_on:
         return "", 0
     documents, execution_id = work.options.documents, work.run.execution_id

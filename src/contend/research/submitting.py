@@ -30,7 +30,7 @@ async def handed_in(services: Services, state: ResearchState, work: Research) ->
 
 
 async def with_nearest(work: Research) -> Research:
-    """The team's evidence with what lies nearest to parts that the draft does not answer. It is not held for that."""
+    """Add the passages nearest to unanswered parts to the evidence, without holding them."""
     if work.draft is None:
         return work
     parts = told_parts(work.pool, [part for part, _ in not_found_words(work.draft)])
@@ -78,7 +78,7 @@ async def submission_of(work: Research) -> Submission:
 
 
 async def results_with_summaries(work: Research) -> list[SearchResult]:
-    """The documents of what is held, then the first of the others, with the beginnings of the texts that found them."""
+    """The documents of held passages, then some others, each with the beginning of a text as summary."""
     results, ids = results_for(work.pool, work.pool["held"]), work.pool["summarized_by"]
     texts = await work.documents.get_many(ids[result["url"]] for result in results)
     return [

@@ -1,4 +1,4 @@
-"""One team's round of research as plain functions work with it: opened by a node from state and services."""
+"""The work object of a research round, opened by a node from state and services."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,7 @@ AgentRole = Literal["supervisor", "writer", "reviewer"]
 
 @dataclass(frozen=True)
 class Research:
-    """What a step of the research needs of its run, its team and its round: everything, whole, and nothing else.
+    """Everything that the functions of a research round need.
 
     `draft` is the one to mend: this round's, else that of the team's best report; `fixes` what is to be mended in it.
     `passages`: the ids that drafts are written from. `sources_on` can be asked.
@@ -69,7 +69,7 @@ class Research:
 
     @property
     def max_drafts(self) -> int:
-        """Drafts of a round at most, 1 to 10. From the second round on the best report before is the first of them."""
+        """Most drafts in a round, 1 to 10. From round 2 on, the best earlier report counts as the first draft."""
         drafts = self.team.max_iterations or self.options.max_iterations
         return max(1, drafts - bool(self.best))
 
@@ -121,7 +121,7 @@ class Research:
         passages: Sequence[str] = (),
         faults: Callable[[R], str] | None = None,
     ) -> Answer[R]:
-        """The answer of who plays a role for this team; see `Model.ask`."""
+        """Ask the model of a role for this team; see `Model.ask`."""
         scope = self.scope(role, step=step, passages=passages)
         return await self.run.model(role, team=self.team).ask(prompt, reply, scope=scope, faults=faults)
 
@@ -147,7 +147,7 @@ class Research:
         detail: str,
         **outcome: Any,  # noqa: ANN401 - fields of a StepDone
     ) -> None:
-        """Tell who follows the run what was done. `iteration`: the draft at work, if nothing else is said."""
+        """Send a StepDone event. `iteration` defaults to the number of the current draft."""
         self.tell(StepDone(**self.key, step=step, detail=detail, **{"iteration": self.drafts + 1, **outcome}))
 
 
@@ -212,7 +212,7 @@ async def evidence_of(run: RunContext, document: str | None) -> list[Evidence]:
 
 
 def _best_draft(best: Submission | None) -> Draft | None:
-    """Judges have answered what was declined for that report: this round's fixes are theirs."""
+    """The best earlier report's draft. Declined fixes are dropped: the judges have answered them."""
     return best.draft.model_copy(update={"declined": []}) if best else None
 
 

@@ -26,7 +26,7 @@ from contend.stores import writing
 _ZLIB_SUFFIX = "+zlib"
 _LEAST_ZLIB_BYTES = 200
 _MOST_UNPACKED_BYTES = 64 * 1024 * 1024
-"""Many times the state of a large contest, whose long texts lie elsewhere. A packed kilobyte may hold a megabyte."""
+"""Far more than the state of a large contest. A compressed kilobyte may expand to a megabyte."""
 
 _REMEDY = "put a copy of the checkpoints back, or ask the question anew"
 

@@ -35,7 +35,7 @@ def checked_thread(thread_id: str) -> str:
 
 
 def thread_name(thread_id: str) -> str:
-    """What files and folders of a thread are called: its id where that is fit for one, else a name made of it."""
+    """The name for files and folders of a thread: its id if it is a valid file name, else one derived from it."""
     if is_identifier(thread_id):
         return thread_id
     readable = re.sub(r"[^A-Za-z0-9]+", "-", thread_id)[:_READABLE_CHARACTERS].strip("-")

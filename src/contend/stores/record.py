@@ -130,7 +130,7 @@ class RecordStore:
         publication: Publication | None = None,
         only_from: Sequence[RunStatus] | None = None,
     ) -> None:
-        """Durable. A winner, a best score and a publication already written stay where None is given.
+        """Save the execution. Passing None keeps the stored winner, best score and publication.
 
         `only_from`: where the status is another by now, all stays as it is.
         """
@@ -194,7 +194,7 @@ class RecordStore:
         await asyncio.wrap_future(closing)
 
     async def check(self) -> None:
-        """Read every table: what is cut or damaged is met before a run spends anything.
+        """Read every table, so that a damaged record is noticed before a run spends anything.
 
         Raises:
             StoreError: the file cannot be read, or not all of it.

@@ -189,7 +189,7 @@ class RecordFile:
         return self._engine
 
     def _attach_beside_readers(self) -> duckdb.DuckDBPyConnection:
-        """To write where that can be, for the next job may; else to read: DuckDB lets a writer be alone only."""
+        """Open for writing if possible, else for reading: DuckDB allows a writer only alone."""
         try:
             return self._attach()
         except duckdb.Error as error:

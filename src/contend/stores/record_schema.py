@@ -55,7 +55,7 @@ CREATE TABLE IF NOT EXISTS event (
     execution_id VARCHAR, event_key VARCHAR, number BIGINT NOT NULL DEFAULT nextval('event_number'),
     told JSON NOT NULL, PRIMARY KEY (execution_id, event_key));
 """
-"""Makes what is not there yet. Columns of a later release are added, to new tables, too: records have one shape."""
+"""Creates missing tables and adds columns of later releases, so that all records have the same shape."""
 
 TABLES = ("execution", "team_status", "pairwise", "round_history", "leader_board", "round_status", "usage", "event")
 

@@ -95,7 +95,7 @@ class TeamNodes:
         }
 
     async def _shared(self, view: TeamView, number: int) -> TeamUpdate:
-        """What the other teams' finished rounds rest on, as it stands now: passages, and no word of a rival's."""
+        """The passages behind other teams' finished rounds; no text of theirs."""
         seen = await view.run.rounds_seen(view.team.team_id, number)
         passages: dict[str, Evidence] = {}
         for team_id, round_number in seen.items():

@@ -202,7 +202,7 @@ _HIRAGANA = re.compile("[\u3041-\u3096]")
 
 
 def question_language(text: str) -> Literal["en", "ja"]:
-    """The language in which contend speaks to who asks: Japanese where Japanese is asked in, else English.
+    """The language of the reply: Japanese for a Japanese question, else English.
 
     Japanese is written with kana. Chinese is not, and mostly has characters that Japanese does not know.
     """

@@ -1,4 +1,4 @@
-"""What sources that speak to AI systems want said, kept out of drafts: sent back once, then left out by name."""
+"""Keep demands of planted text out of drafts: send them back once, then leave them out and name the source."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ _ALONE = (
 
 
 class PlantedFilter:
-    """The passages that a draft is written from, and what those of them want that speak to AI systems."""
+    """Passages for a draft, with the demands of those that address AI systems."""
 
     def __init__(self, passages: Sequence[Passage], request: str) -> None:
         """`passages` with their texts; `request`: the question and what its reader asks of the report."""
