@@ -31,9 +31,9 @@ from contend.evidence import (
     Desk,
     EvidencePool,
     after_step,
-    collected,
     empty_pool,
-    stored,
+    store_hits,
+    with_results,
 )
 from contend.evidence.actions import HITS, desk_of, reading_of, tasks_of, words_to_find
 from contend.evidence.pool import as_passage, held_tokens, hold, with_catalogue, with_evidence
@@ -213,14 +213,14 @@ class Replay:
     async def _acted(self, pool: EvidencePool, actions: Sequence[Action]) -> EvidencePool:
         tasks = tasks_of(actions, self._desk(pool), pool, {})
         brought = [await self._brought(task["number"], task["action"], task["url"]) for task in tasks]
-        pool, results = collected(pool, actions, brought, visible=pool["held"], room=self.room)
+        pool, results = with_results(pool, actions, brought, visible=pool["held"], room=self.room)
         if pool["steps"]:
             pool["steps"][-1]["results"] = results
         return pool
 
     async def _brought(self, number: int, action: Action, url: str) -> Brought:
         hits, total, problem = await self._hits(action, url)
-        made = await stored(hits, action, self.store)
+        made = await store_hits(hits, action, self.store)
         for hit, found in zip(hits, made, strict=True):
             self.texts[found["evidence"]["id"]] = comparable(f"{hit.heading}\n{hit.text}")
         return Brought(number=number, hits=made, total=total, problem=problem, url=url)

@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.evidence import Action, Brought, Desk, Evidence, EvidencePool, Hit, collected, empty_pool, places_of
+from contend.evidence import Action, Brought, Desk, Evidence, EvidencePool, Hit, empty_pool, places_of, with_results
 from contend.evidence.actions import (
     MOST_READ,
     Reading,
     Words,
     reading_of,
     tasks_of,
-    unsearched,
+    unsearched_sources,
     words_of,
     words_to_find,
 )
-from contend.evidence.pool import grown, with_catalogue
+from contend.evidence.pool import with_catalogue, with_hits
 from contend.models.replies import ActionReply
 
 LOCAL_URLS = ["file:///docs/a.md", "file:///docs/b.md"]
@@ -172,7 +172,7 @@ def hit(each: Evidence) -> Hit:
 
 def pool_with(*passages: Evidence) -> EvidencePool:
     pool = with_catalogue(empty_pool(["Why?"]), LOCAL_URLS)
-    return grown(pool, ((each, hit(each)["result"], f"t-{each['id']}") for each in passages))
+    return with_hits(pool, ((each, hit(each)["result"], f"t-{each['id']}") for each in passages))
 
 
 def brought(number: int, *passages: Evidence, **more: Any) -> Brought:  # noqa: ANN401 - any field
@@ -182,7 +182,7 @@ def brought(number: int, *passages: Evidence, **more: Any) -> Brought:  # noqa: 
 def test_each_actions_first_is_shown_before_anothers_second_and_the_rest_is_listed() -> None:
     first, second = [passage(f"a{n}") for n in (1, 2, 3)], [passage(f"b{n}") for n in (1, 2)]
 
-    _, results = collected(
+    _, results = with_results(
         empty_pool([]),
         [action(), action("find")],
         [brought(1, *second, total=9), brought(0, *first)],
@@ -200,7 +200,7 @@ def test_each_actions_first_is_shown_before_anothers_second_and_the_rest_is_list
 def test_what_a_prompt_shows_already_is_named_and_not_shown_again() -> None:
     both = [passage("a"), passage("b")]
 
-    _, results = collected(
+    _, results = with_results(
         pool_with(passage("a")), [action(), action()], [brought(0, *both), brought(1, *both)], visible=["a"], room=99
     )
 
@@ -208,7 +208,7 @@ def test_what_a_prompt_shows_already_is_named_and_not_shown_again() -> None:
 
 
 def test_a_passage_that_does_not_fit_leaves_room_for_a_smaller_one() -> None:
-    _, (result,) = collected(
+    _, (result,) = with_results(
         empty_pool([]), [action()], [brought(0, passage("large", 100), passage("small", 10))], visible=[], room=50
     )
 
@@ -224,7 +224,7 @@ def test_all_that_was_brought_is_in_the_pool_and_named_once_by_each_action_and_w
 ) -> None:
     actions = [action()] * len(made)
 
-    pool, results = collected(
+    pool, results = with_results(
         pool_with(), actions, [brought(at, *each) for at, each in enumerate(made)], visible=visible, room=room
     )
 
@@ -241,7 +241,7 @@ def test_all_that_was_brought_is_in_the_pool_and_named_once_by_each_action_and_w
 def test_an_action_that_brought_nothing_says_why_and_one_of_which_nothing_came_is_empty() -> None:
     failed = brought(0, problem="HTTP 404", url=PAGES[0])
 
-    pool, results = collected(empty_pool([]), [action("read", "3"), action()], [failed], visible=[], room=99)
+    pool, results = with_results(empty_pool([]), [action("read", "3"), action()], [failed], visible=[], room=99)
 
     assert [each["problem"] for each in results] == ["HTTP 404", ""]
     assert [each["shown"] for each in results] == [[], []]
@@ -254,7 +254,7 @@ def test_a_page_is_noted_until_it_was_read() -> None:
         "unread": {PAGES[0]: "HTTP 500", PAGES[1]: "HTTP 403"},
     }
 
-    pool, _ = collected(
+    pool, _ = with_results(
         pool, [action("read", "3")], [brought(0, passage("y", url=PAGES[0]), url=PAGES[0])], visible=[], room=99
     )
 
@@ -271,5 +271,5 @@ def test_a_source_is_searched_by_a_search_or_a_find_and_not_by_reading() -> None
     nothing: Any = {"shown": [], "listed": [], "known": [], "total": 0, "problem": ""}
     results = [{**action("find"), **nothing}, {**action("read", "3", "tavily"), **nothing}]
 
-    assert unsearched(results, ["local", "tavily"]) == ["tavily"]
-    assert unsearched([], ["local", "tavily"]) == ["local", "tavily"]
+    assert unsearched_sources(results, ["local", "tavily"]) == ["tavily"]
+    assert unsearched_sources([], ["local", "tavily"]) == ["local", "tavily"]

@@ -9,21 +9,21 @@ from hypothesis import strategies as st
 from contend.evidence import Evidence, EvidencePool, empty_pool
 from contend.evidence.pool import (
     MOST_RESULTS,
+    as_evidence,
     as_passage,
     first_actions,
-    found,
     give_up,
-    grown,
     held_tokens,
     hold,
     in_reading_order,
+    parts_after_report,
     parts_of,
     passage_numbers,
     passages_of,
     results_for,
-    told_parts,
     with_catalogue,
     with_evidence,
+    with_hits,
     with_parts,
 )
 from contend.models.research import FoundPassage, Part, SearchResult
@@ -53,7 +53,7 @@ def hits(passages: Iterable[Evidence]) -> list[tuple[Evidence, dict[str, Any], s
 
 
 def pool_of(*passages: Evidence, parts: Iterable[str] = ("Why?",)) -> EvidencePool:
-    return grown(empty_pool([*parts]), hits(passages))
+    return with_hits(empty_pool([*parts]), hits(passages))
 
 
 def ids(pool: EvidencePool) -> list[str]:
@@ -70,7 +70,7 @@ some_ids = st.lists(st.sampled_from([*NAMES, "unknown"]), max_size=8)
 def test_a_section_that_stands_in_two_documents_is_two_passages_of_one_text() -> None:
     result = SearchResult(title="Fees", summary="7.", source="local", url="file:///docs/2024.md")
     other = result.model_copy(update={"url": "file:///docs/2025.md"})
-    made = [found(FoundPassage(each, "The fee is 7.", "Fees", 3), "7" * 64, "fee") for each in (result, other)]
+    made = [as_evidence(FoundPassage(each, "The fee is 7.", "Fees", 3), "7" * 64, "fee") for each in (result, other)]
 
     evidence = [each for each, _ in made]
 
@@ -82,7 +82,7 @@ def test_a_section_that_stands_in_two_documents_is_two_passages_of_one_text() ->
 def test_what_is_found_again_keeps_its_number_and_every_action_that_found_it() -> None:
     pool = pool_of(passage("a", by=["fee"]), passage("b", by=["fee"]))
 
-    pool = grown(pool, hits([passage("c", by=["fare"]), passage("a", by=["fare", "fee"])]))
+    pool = with_hits(pool, hits([passage("c", by=["fare"]), passage("a", by=["fare", "fee"])]))
 
     assert passage_numbers(pool) == {"a": 1, "b": 2, "c": 3}
     assert [each["found_by"] for each in pool["passages"]] == [["fee", "fare"], ["fee"], ["fare"]]
@@ -101,7 +101,7 @@ def test_addresses_of_one_document_are_one_and_the_text_that_found_it_first_sums
 
 @given(pools, st.lists(passages, max_size=8))
 def test_evidence_only_grows(pool: EvidencePool, new: list[Evidence]) -> None:
-    after = grown(pool, hits(new))
+    after = with_hits(pool, hits(new))
 
     assert ids(after)[: len(ids(pool))] == ids(pool)
     assert after["documents"][: len(pool["documents"])] == pool["documents"]
@@ -112,7 +112,7 @@ def test_evidence_only_grows(pool: EvidencePool, new: list[Evidence]) -> None:
 
 
 def test_the_documents_of_a_catalogue_have_the_first_numbers() -> None:
-    pool = grown(with_catalogue(empty_pool([]), ["file:///a.md", "file:///b.md"]), hits([passage("x")]))
+    pool = with_hits(with_catalogue(empty_pool([]), ["file:///a.md", "file:///b.md"]), hits([passage("x")]))
 
     assert with_catalogue(pool, ["file:///a.md", "file:///b.md"])["documents"] == [
         "file:///a.md",
@@ -157,7 +157,7 @@ def test_a_passage_too_large_for_the_room_left_is_passed_over_for_smaller_ones()
 
 def test_passages_are_read_by_document_and_place() -> None:
     first, second = "file:///first.md", "file:///second.md"
-    pool = grown(
+    pool = with_hits(
         with_catalogue(empty_pool([]), [first, second]),
         hits([passage("a", url=second, place=1), passage("b", url=first, place=7), passage("c", url=first, place=2)]),
     )
@@ -177,7 +177,7 @@ def test_documents_of_what_is_held_are_listed_all_and_others_only_where_there_is
 
 def test_what_another_team_brought_was_not_found_by_this_one() -> None:
     pool = with_evidence(pool_of(passage("own", by=["fee", "fare"])), [passage("theirs")])
-    pool = grown({**pool, "offered": ["theirs"]}, hits([passage("theirs", by=["fee"])]))
+    pool = with_hits({**pool, "offered": ["theirs"]}, hits([passage("theirs", by=["fee"])]))
 
     assert first_actions(pool, ["own", "theirs", "unknown"]) == {"own": "fee"}
     assert [result["url"] for result in pool["results"]] == ["https://a.org/own", "https://a.org/theirs"]
@@ -195,12 +195,12 @@ STATES = [Part(text=text, state=text) for text in ("open", "partly", "answered",
 def test_a_part_is_answered_in_part_where_the_report_says_that_something_of_it_is_not_told() -> None:
     pool = with_parts(empty_pool([]), STATES)
 
-    assert [part.state for part in told_parts(pool, [])] == ["open", "partly", "answered", "not_found"]
-    assert [part.state for part in told_parts(pool, [1, 2, 3, 4])] == ["open", "partly", "partly", "not_found"]
+    assert [part.state for part in parts_after_report(pool, [])] == ["open", "partly", "answered", "not_found"]
+    assert [part.state for part in parts_after_report(pool, [1, 2, 3, 4])] == ["open", "partly", "partly", "not_found"]
 
 
 def test_of_documents_read_whole_the_report_alone_says_what_is_not_told() -> None:
     pool: EvidencePool = {**empty_pool(["Why?", "Since when?"]), "whole": True}
 
-    assert [part.state for part in told_parts(pool, [2])] == ["answered", "partly"]
+    assert [part.state for part in parts_after_report(pool, [2])] == ["answered", "partly"]
     assert [part.state for part in parts_of(pool)] == ["open", "open"]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contend.evidence import ActionResult, Desk, EvidencePool, Step, after_step, empty_pool, faults_of_step
-from contend.evidence.pool import grown, held_tokens, hold, parts_of, with_parts
+from contend.evidence.pool import held_tokens, hold, parts_of, with_hits, with_parts
 from contend.models.replies import StepReply
 from contend.models.research import Part
 
@@ -33,7 +33,7 @@ def pool_of(sizes: Sequence[int], *, held: Sequence[int] = (), parts: int = 2) -
     ]
     results = [{"title": "A", "source": "tavily", "url": each["url"]} for each in passages]
     made = ((each, result, "t") for each, result in zip(passages, results, strict=True))
-    pool = grown(empty_pool([f"Part {number}" for number in range(1, parts + 1)]), made)  # type: ignore[arg-type]  # evidence
+    pool = with_hits(empty_pool([f"Part {number}" for number in range(1, parts + 1)]), made)  # type: ignore[arg-type]  # evidence
     return hold(pool, [f"p{number}" for number in held], room=1_000_000)[0]
 
 

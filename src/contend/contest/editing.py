@@ -12,7 +12,7 @@ from langgraph.types import Command, Send
 from contend.contest.comparing import compare_tasks, route_to_pairs
 from contend.contest.state import Comparison, ContestState, ContestUpdate, ContestView, Editing, TeamOutcome
 from contend.errors import BudgetExhausted, ContendError, ReplyError
-from contend.evidence import Desk, EvidencePool, Step, collected, empty_pool, evidence_in
+from contend.evidence import Desk, EvidencePool, Step, empty_pool, evidence_of_submission, with_results
 from contend.evidence.actions import desk_of, tasks_of
 from contend.evidence.pool import numbers_of, parts_of, passages_of, with_catalogue, with_evidence, with_parts
 from contend.langgraph_compat import known_cause
@@ -92,7 +92,7 @@ class EditingNodes:
         work = await open_edit(self.services, state)
         visible = [*(each.id for each in work.passages), *shown_ids(work.looked)]
         room = work.run.profile("writer").step_tokens
-        pool, results = collected(
+        pool, results = with_results(
             work.pool, state["editor_actions"], state.get("editor_brought", []), visible=visible, room=room
         )
         looked = Step(number=work.looks, round=0, thought="", held=[], given_up=[], results=results)
@@ -242,7 +242,7 @@ async def _pool(
     else:
         pool = with_catalogue(empty_pool(state.get("parts", [])), [entry.url for entry in entries])
         for submission in submissions:
-            pool = with_evidence(pool, evidence_in(submission))
+            pool = with_evidence(pool, evidence_of_submission(submission))
         pool = with_parts(pool, submissions[0].parts or parts_of(pool))
     is_whole = sum(entry.tokens for entry in entries) <= run.profile("writer").evidence_tokens
     tokens = run.profile("writer").catalogue_tokens // 2

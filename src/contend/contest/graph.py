@@ -32,7 +32,7 @@ from contend.contest.state import ContestInput, ContestOutput, ContestState, Con
 from contend.contest.subgraphs import SubgraphNodes
 from contend.errors import InputError
 from contend.estimate import estimate_run
-from contend.evidence import ActionTask, evidence_in
+from contend.evidence import ActionTask, evidence_of_submission
 from contend.langgraph_compat import add_node, add_routes, cause, stopping_if_store_fails
 from contend.learning.graph import build_learn_graph
 from contend.learning.selection import choose_holdout, select_bullets
@@ -119,7 +119,7 @@ class OpeningNode:
         last = await self.services.submission(state.get("last_submission"))
         if last is None:
             return {"inherited": None}
-        document = await run.documents.put(json.dumps(evidence_in(last), ensure_ascii=False))
+        document = await run.documents.put(json.dumps(evidence_of_submission(last), ensure_ascii=False))
         parts = [f"- {part.text} ({part.state}) {part.missing}".rstrip() for part in last.parts]
         return {"inherited": document, "earlier": "\n".join([state.get("earlier", ""), "", *parts]).strip()}
 

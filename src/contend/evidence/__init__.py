@@ -1,7 +1,7 @@
 """What a team knows: passages found by actions on sources, held until given up, and how far each part is answered."""
 
-from contend.evidence.actions import ActionTask, Brought, Desk, Hit, collected, places_of, stored, with_texts
-from contend.evidence.pool import Action, ActionResult, Evidence, EvidencePool, Step, empty_pool, evidence_in
+from contend.evidence.actions import ActionTask, Brought, Desk, Hit, places_of, store_hits, with_results, with_texts
+from contend.evidence.pool import Action, ActionResult, Evidence, EvidencePool, Step, empty_pool, evidence_of_submission
 from contend.evidence.steps import after_step, faults_of_step
 
 __all__ = [
@@ -15,11 +15,11 @@ __all__ = [
     "Hit",
     "Step",
     "after_step",
-    "collected",
     "empty_pool",
-    "evidence_in",
+    "evidence_of_submission",
     "faults_of_step",
     "places_of",
-    "stored",
+    "store_hits",
+    "with_results",
     "with_texts",
 ]

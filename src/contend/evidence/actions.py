@@ -14,10 +14,10 @@ from contend.evidence.pool import (
     Actor,
     Evidence,
     EvidencePool,
-    found,
-    grown,
+    as_evidence,
     numbers_of,
     sizes_of,
+    with_hits,
 )
 from contend.models.replies import ActionReply
 from contend.models.research import FoundPassage, Passage
@@ -193,14 +193,14 @@ def tasks_of(actions: Sequence[Action], desk: Desk, pool: EvidencePool, key: Map
     return tasks
 
 
-async def stored(hits: Sequence[FoundPassage], action: Action, documents: DocumentStore) -> list[Hit]:
+async def store_hits(hits: Sequence[FoundPassage], action: Action, documents: DocumentStore) -> list[Hit]:
     """What an action brought, with its texts in the document store.
 
     Raises:
         StoreError: they cannot be written.
     """
     ids = await documents.put_many([hit.text for hit in hits])
-    pairs = [(found(hit, text, words_of(action)), text) for hit, text in zip(hits, ids, strict=True)]
+    pairs = [(as_evidence(hit, text, words_of(action)), text) for hit, text in zip(hits, ids, strict=True)]
     return [Hit(evidence=evidence, result=result, text=text) for (evidence, result), text in pairs]
 
 
@@ -214,7 +214,7 @@ async def with_texts(documents: DocumentStore, passages: Sequence[Passage]) -> l
     return [passage.model_copy(update={"text": texts[passage.id]}) for passage in passages]
 
 
-def collected(
+def with_results(
     pool: EvidencePool, actions: Sequence[Action], brought: Sequence[Brought], *, visible: Collection[str], room: int
 ) -> tuple[EvidencePool, list[ActionResult]]:
     """Add the results of actions to the pool, and choose what the next prompt shows of each.
@@ -227,7 +227,7 @@ def collected(
         number: list(dict.fromkeys(hit["evidence"]["id"] for hit in each["hits"])) for number, each in by_number.items()
     }
     hits = ((hit["evidence"], hit["result"], hit["text"]) for each in brought for hit in each["hits"])
-    pool = grown({**pool, "unread": _unread(pool["unread"], brought)}, hits)
+    pool = with_hits({**pool, "unread": _unread(pool["unread"], brought)}, hits)
     lists = [[each for each in ids.get(number, []) if each not in visible] for number in range(len(actions))]
     fitting, seen, results = _fitting(pool, lists, room), {*visible}, []
     for number, action in enumerate(actions):
@@ -277,7 +277,7 @@ def places_of(pool: EvidencePool) -> dict[str, str]:
     }
 
 
-def unsearched(results: Sequence[ActionResult], sources: Sequence[str]) -> list[str]:
+def unsearched_sources(results: Sequence[ActionResult], sources: Sequence[str]) -> list[str]:
     """The sources that these actions have not searched."""
     tried = {each["source"] for each in results if each["kind"] != "read"}
     return [each for each in sources if each not in tried]

@@ -118,7 +118,7 @@ def empty_pool(parts: Sequence[str]) -> EvidencePool:
     }
 
 
-def found(hit: FoundPassage, text: str, action: str) -> tuple[Evidence, dict[str, Any]]:
+def as_evidence(hit: FoundPassage, text: str, action: str) -> tuple[Evidence, dict[str, Any]]:
     """A passage that an action brought, and its document's result. `text`: the id of its text; `action`: its words."""
     result = hit.result.model_dump(mode="json", exclude_none=True, exclude={"summary"})
     evidence: Evidence = {
@@ -136,7 +136,7 @@ def found(hit: FoundPassage, text: str, action: str) -> tuple[Evidence, dict[str
     return evidence, {**result, "summary": hit.result.title}
 
 
-def grown(pool: EvidencePool, hits: Iterable[tuple[Evidence, Mapping[str, Any], str]]) -> EvidencePool:
+def with_hits(pool: EvidencePool, hits: Iterable[tuple[Evidence, Mapping[str, Any], str]]) -> EvidencePool:
     """The pool with what was found: each passage with its document's result and the id of its text.
 
     A passage that is found again keeps its number and every action that found it. Addresses that lead to one document
@@ -270,7 +270,7 @@ def first_actions(pool: EvidencePool, ids: Iterable[str]) -> dict[str, str]:
     }
 
 
-def evidence_in(submission: Submission) -> list[Evidence]:
+def evidence_of_submission(submission: Submission) -> list[Evidence]:
     """What a submission's team holds, for another team or a later run."""
     sources = {result.url: result.source for result in submission.results}
     return [
@@ -291,7 +291,7 @@ def evidence_in(submission: Submission) -> list[Evidence]:
 
 def with_evidence(pool: EvidencePool, passages: Iterable[Evidence]) -> EvidencePool:
     """The pool with passages that somebody else found; their documents are results, too."""
-    return grown(pool, ((each, _result_of(each), text_id(each["id"])) for each in passages))
+    return with_hits(pool, ((each, _result_of(each), text_id(each["id"])) for each in passages))
 
 
 def _result_of(each: Evidence) -> dict[str, Any]:
@@ -299,7 +299,7 @@ def _result_of(each: Evidence) -> dict[str, Any]:
     return {"title": each["title"], "summary": each["title"], "source": each["source"], "url": each["url"], **day}
 
 
-def told_parts(pool: EvidencePool, not_found: Iterable[int]) -> list[Part]:
+def parts_after_report(pool: EvidencePool, not_found: Iterable[int]) -> list[Part]:
     """The parts with their states after a report that says something about the parts in `not_found` is not told.
 
     Of documents that were read whole there is no other word on a part than the report's.

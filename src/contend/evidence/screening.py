@@ -19,7 +19,7 @@ AskAbout = Callable[[Sequence[str], Sequence[str]], Awaitable[tuple[set[str], Ca
 """Takes ids and excerpts; returns the ids of passages that address AI systems, and the cost of the call."""
 
 
-async def screened(
+async def screen_held(
     pool: EvidencePool, texts: Mapping[str, str], verdicts: Verdicts, ask: AskAbout
 ) -> tuple[EvidencePool, CallUsage | None]:
     """Mark each held passage, and return the cost of asking. One such passage marks its whole document.

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from contend.evidence.actions import Desk, unsearched
+from contend.evidence.actions import Desk, unsearched_sources
 from contend.evidence.pool import (
     EvidencePool,
     Step,
@@ -101,7 +101,7 @@ def _faults_of_parts(reply: StepReply, pool: EvidencePool, desk: Desk) -> Iterat
         if note.part > len(parts):
             yield f"there is no part {note.part}: they are numbered 1 to {len(parts)}"
         elif note.state == "not_found":
-            if missing := unsearched(actions_for(pool, note.part), desk.sources):
+            if missing := unsearched_sources(actions_for(pool, note.part), desk.sources):
                 yield f"part {note.part} is not to be called not found before it was searched in {', '.join(missing)}"
             if note.passages or {*parts[note.part - 1].passages} - given_up:
                 yield f"passages count for part {note.part}: it is partly answered, and `missing` says the rest"

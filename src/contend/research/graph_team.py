@@ -20,7 +20,7 @@ from contend.errors import DraftError, InputError, SourceError
 from contend.evidence import Action, ActionTask, Evidence, EvidencePool, empty_pool, with_texts
 from contend.evidence.actions import LOCAL, reading_of
 from contend.evidence.pool import passages_of
-from contend.evidence.screening import screened, speaking_of
+from contend.evidence.screening import screen_held, speaking_of
 from contend.graph_teams import GraphRequest, ModelMeter, TeamGraph, reply_of, shown_step
 from contend.langgraph_compat import add_node
 from contend.llm.budget import Ledger
@@ -129,7 +129,7 @@ class GraphNodes:
         draft, pool = await self._ground(report.draft, sources)
         work = await open_research(self.services, state)
         texts = await self.services.documents.get_many(pool["held"])
-        pool, usage = await screened(
+        pool, usage = await screen_held(
             pool, texts, work.run.screening, lambda ids, excerpts: ask_about_orders(work, ids, excerpts)
         )
         submission = await self._submission(state, draft, pool, sources)

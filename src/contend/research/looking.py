@@ -8,7 +8,7 @@ from langgraph.errors import NodeError
 from langgraph.types import Command
 
 from contend.errors import SourceError
-from contend.evidence import ActionTask, Brought, stored
+from contend.evidence import ActionTask, Brought, store_hits
 from contend.evidence.actions import HITS, Reading, reading_of, words_to_find
 from contend.langgraph_compat import known_cause
 from contend.models.events import MOST_HITS, Hit, SearchDone, SourceOff
@@ -93,7 +93,7 @@ class ActionNodes:
 
     async def _brought(self, task: ActionTask, hits: list[FoundPassage], total: int = 0) -> dict[str, Any]:
         self.services.tell(action_event(task, hits))
-        own = await stored(hits, task["action"], self.services.documents)
+        own = await store_hits(hits, task["action"], self.services.documents)
         return {self.key: [Brought(number=task["number"], hits=own, total=total, problem="", url=task["url"])]}
 
     def _nothing(self, task: ActionTask, problem: str) -> dict[str, Any]:

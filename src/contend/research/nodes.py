@@ -7,10 +7,9 @@ from langgraph.types import interrupt
 
 from contend.approval import Rejected, Unusable, apply_answer, question
 from contend.errors import SourceError
-from contend.evidence import Action, ActionResult, EvidencePool, Step, collected, stored
+from contend.evidence import Action, ActionResult, EvidencePool, Step, store_hits, with_results
 from contend.evidence.actions import LOCAL
 from contend.evidence.pool import (
-    grown,
     held_tokens,
     hold,
     in_reading_order,
@@ -19,10 +18,12 @@ from contend.evidence.pool import (
     results_for,
     with_catalogue,
     with_evidence,
+    with_hits,
     with_parts,
 )
-from contend.evidence.screening import screened, unscreened
+from contend.evidence.screening import screen_held, unscreened
 from contend.models.research import Part, ResearchPlan
+from contend.research.ask import hand_in
 from contend.research.asking import (
     StepTaken,
     action_line,
@@ -34,8 +35,8 @@ from contend.research.asking import (
 )
 from contend.research.prompting import visible_ids
 from contend.research.state import AT_BEGIN, EMPTY_LIST, ResearchState, ResearchUpdate
-from contend.research.submitting import handed_in
-from contend.research.work import Research, cost_update, evidence_of, open_research
+from contend.research.submitting import submission_of, with_nearest
+from contend.research.work import Research, cost_update, load_evidence, open_research
 from contend.services import Services
 from contend.text import WORDS
 
@@ -59,7 +60,7 @@ class ResearchNodes:
         state = {**state, **first}
         work = await open_research(self.services, state)
         if not state.get("task_plan"):
-            work = await begun(work, state)
+            work = await begin_round(work, state)
         if not state.get("draft_report"):
             update = await self._research(work, state)
         elif found_after_all := found_for_last_draft(work):
@@ -69,7 +70,9 @@ class ResearchNodes:
         elif state["iteration_count"] < work.max_drafts and not state.get("accepted"):
             update = ResearchUpdate(next_action="review")
         else:
-            update = {"next_action": "end", **await handed_in(self.services, state, work)}
+            work = await with_nearest(work)
+            handed_in = await hand_in(self.services, state, await submission_of(work))
+            update = {"next_action": "end", **handed_in, "pool": await work.keep_pool(work.pool)}
         return {**first, **update}
 
     async def _research(self, work: Research, state: ResearchState) -> ResearchUpdate:
@@ -134,7 +137,7 @@ class ResearchNodes:
         pool = begins_anew(work) if by == "researcher" else work.pool
         visible = visible_ids(pool) if by == "researcher" else _seen_by_reviewer(work)
         room = work.profile("supervisor" if by == "researcher" else "reviewer").step_tokens
-        pool, results = collected(pool, actions, brought, visible=visible, room=room)
+        pool, results = with_results(pool, actions, brought, visible=visible, room=room)
         steps = [*pool["steps"]]
         if by == "researcher" and steps:
             steps[-1] = {**steps[-1], "results": results}
@@ -159,7 +162,7 @@ class ResearchNodes:
             raise SourceError(f"no source gave anything for {work.question[:80]!r} ({reasons})")
         new = unscreened(work.pool)
         texts = await work.documents.get_many(new)
-        pool, usage = await screened(
+        pool, usage = await screen_held(
             work.pool, texts, work.run.screening, lambda ids, excerpts: ask_about_orders(work, ids, excerpts)
         )
         return {
@@ -185,15 +188,15 @@ def _must_write(work: Research) -> bool:
     return work.run.ledger.remaining_share() < _RESERVE or 1 - used < _RESERVE
 
 
-async def begun(work: Research, state: ResearchState) -> Research:
+async def begin_round(work: Research, state: ResearchState) -> Research:
     """A round that begins: what the team knows before its first step.
 
     Its own evidence of rounds before, what the thread's last report rested on, all own documents where they fit, and,
     offered by number, what other teams held when the round began.
     """
     pool = work.pool
-    inherited = await evidence_of(work.run, state.get("inherited")) if not pool["documents"] else []
-    shared = await evidence_of(work.run, state.get("shared"))
+    inherited = await load_evidence(work.run, state.get("inherited")) if not pool["documents"] else []
+    shared = await load_evidence(work.run, state.get("shared"))
     if LOCAL in work.sources_on and not pool["documents"]:
         entries = await work.sources.catalogue(work.options.documents, work.run.execution_id)
         pool = with_catalogue(pool, [entry.url for entry in entries])
@@ -219,8 +222,8 @@ async def _with_whole(work: Research) -> EvidencePool:
     sections = await work.sources.whole(work.options.documents, work.run.execution_id, most)
     if not sections:
         return pool
-    hits = await stored(sections, Action(kind="read", source=LOCAL, text="", parts=[], by="draft"), work.documents)
-    pool = grown(pool, (({**hit["evidence"], "found_by": []}, hit["result"], hit["text"]) for hit in hits))
+    hits = await store_hits(sections, Action(kind="read", source=LOCAL, text="", parts=[], by="draft"), work.documents)
+    pool = with_hits(pool, (({**hit["evidence"], "found_by": []}, hit["result"], hit["text"]) for hit in hits))
     pool, _ = hold(pool, [hit["evidence"]["id"] for hit in hits], room=work.room)
     return {**pool, "whole": True}
 

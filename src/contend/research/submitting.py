@@ -2,43 +2,30 @@
 
 from collections.abc import Sequence
 
-from contend.evidence import Action, stored
+from contend.evidence import Action, store_hits
 from contend.evidence.actions import LOCAL
-from contend.evidence.pool import first_actions, grown, passages_of, results_for, told_parts, with_parts
+from contend.evidence.pool import first_actions, parts_after_report, passages_of, results_for, with_hits, with_parts
 from contend.evidence.screening import speaking_of
 from contend.models.evaluation import Submission
 from contend.models.research import Draft, Passage, SearchResult
 from contend.report import build_report
-from contend.research.ask import SUMMARY_CHARACTERS, hand_in
+from contend.research.ask import SUMMARY_CHARACTERS
 from contend.research.asking import nearest_passages
-from contend.research.state import ResearchState, ResearchUpdate
 from contend.research.work import Research
-from contend.services import Services
 from contend.text import clean, shorten
 from contend.writing import not_found_words
-
-
-async def handed_in(services: Services, state: ResearchState, work: Research) -> ResearchUpdate:
-    """The round's submission, by its id; alone, the report and the answer in the chat, too.
-
-    Raises:
-        DraftError: there is too little text in the draft.
-    """
-    work = await with_nearest(work)
-    update = await hand_in(services, state, await submission_of(work))
-    return {**update, "pool": await work.keep_pool(work.pool)}
 
 
 async def with_nearest(work: Research) -> Research:
     """Add the passages nearest to unanswered parts to the evidence, without holding them."""
     if work.draft is None:
         return work
-    parts = told_parts(work.pool, [part for part, _ in not_found_words(work.draft)])
+    parts = parts_after_report(work.pool, [part for part, _ in not_found_words(work.draft)])
     nearest, pool = await nearest_passages(work, parts), work.pool
     for at, hits in nearest.items():
         action = Action(kind="search", source=LOCAL, text="", parts=[at + 1], by="draft")
-        brought = await stored(hits, action, work.documents)
-        pool = grown(pool, (({**hit["evidence"], "found_by": []}, hit["result"], hit["text"]) for hit in brought))
+        brought = await store_hits(hits, action, work.documents)
+        pool = with_hits(pool, (({**hit["evidence"], "found_by": []}, hit["result"], hit["text"]) for hit in brought))
         ids = [hit["evidence"]["id"] for hit in brought]
         parts[at] = parts[at].model_copy(update={"nearest": [each for each in ids if each not in pool["held"]]})
     return work.with_pool(with_parts(pool, parts))

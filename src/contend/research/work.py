@@ -203,7 +203,7 @@ async def _pool(run: RunContext, state: ResearchState) -> EvidencePool:
     return pool
 
 
-async def evidence_of(run: RunContext, document: str | None) -> list[Evidence]:
+async def load_evidence(run: RunContext, document: str | None) -> list[Evidence]:
     """Passages that lie with the run's documents by an id; none without."""
     if not document:
         return []

@@ -17,7 +17,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
 
 from contend.errors import BudgetExhausted, ContendError
-from contend.evidence import Evidence, evidence_in
+from contend.evidence import Evidence, evidence_of_submission
 from contend.langgraph_compat import add_node, add_routes, cause
 from contend.models.evaluation import JudgmentReply, MetricResult
 from contend.models.events import RoundStarted
@@ -100,7 +100,7 @@ class TeamNodes:
         passages: dict[str, Evidence] = {}
         for team_id, round_number in seen.items():
             submission = await self.services.submissions.get(view.run.submitted[team_id, round_number])
-            passages |= {each["id"]: each for each in evidence_in(submission)}
+            passages |= {each["id"]: each for each in evidence_of_submission(submission)}
         if not passages:
             return {"seen": seen, "shared": None}
         document = await view.run.documents.put(json.dumps([*passages.values()], ensure_ascii=False))
