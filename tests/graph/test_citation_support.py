@@ -119,6 +119,23 @@ def test_a_judges_word_is_for_a_sentence_its_calculation_and_its_passages_and_wh
     assert [each.value for each in claims] == [0.0, 1.0]
 
 
+@pytest.mark.parametrize("verdict", ["contradicted", "absent"])
+async def test_a_sentence_that_is_not_said_is_sent_back_with_the_judges_reason_and_doubted_once(
+    contest: Contest, vendors: Vendors, verdict: str
+) -> None:
+    vendors.malform(with_findings({"text": TWISTED, "sources": [1]}), prompt="research/write")
+    reason = "They say that it goes on."
+    verdicts = [{"number": 1, "reason": reason, "verdict": verdict}]
+    vendors.reply(json.dumps({"citations": verdicts}), prompt="citation/check")
+
+    outcome = await contest.run(THEME, max_rounds=1, learn=False)
+
+    assert f"What it cites does not say this ({reason})." in rounds_of(contest)[0].feedback
+    report, _, to_check = without_marks(outcome.markdown or "").partition("Citations to check")
+    assert f"{TWISTED} ⚠" in report
+    assert to_check.count(TWISTED.rstrip(".")) == 1
+
+
 async def test_a_sentence_said_in_part_counts_half_is_sent_back_with_what_is_missing_and_carries_no_sign(
     contest: Contest, vendors: Vendors
 ) -> None:

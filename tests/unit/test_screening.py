@@ -140,6 +140,25 @@ async def test_where_nobody_answers_codes_word_stands_and_it_is_asked_again() ->
     assert [*speaking_of(then)] == ["https://a.org/"]
 
 
+async def test_a_team_that_is_cancelled_while_it_asks_leaves_the_question_to_others() -> None:
+    pool = held_pool(a="https://a.org/")
+    verdicts: Verdicts = {}
+    asked = asyncio.Event()
+
+    async def never(ids: Sequence[str], excerpts: Sequence[str]) -> tuple[set[str], CallUsage]:
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError(ids, excerpts)
+
+    cancelled = asyncio.create_task(screen_held(pool, {"a": DOUBTFUL}, verdicts, never))
+    await asked.wait()
+    cancelled.cancel()
+    await asyncio.wait([cancelled])
+    then, _ = await screen_held(pool, {"a": DOUBTFUL}, verdicts, Asked("a"))
+
+    assert [*speaking_of(then)] == ["https://a.org/"]
+
+
 async def test_a_model_is_asked_about_so_many_excerpts_at_once() -> None:
     names = {f"n{number:03}": f"https://a.org/{number}" for number in range(MOST_EXCERPTS + 5)}
     ask = Asked()

@@ -113,6 +113,19 @@ def test_what_judges_and_the_check_say_of_one_place_stands_in_one_line() -> None
     assert feedback == "- 2.1.3: Say why it hums. What it cites says only a part of this (the night)."
 
 
+def test_a_sentence_that_its_passages_contradict_goes_back_with_what_they_say() -> None:
+    said, other = "It hums at night.", "It sings."
+    contradicted = {"evidence": [said, other], "partly": {said: "it hums by day"}}
+    scores = [metric("citation_support", 0.5).model_copy(update=contradicted)]
+
+    lines = evaluation_of(scores, places={said: "1.1.2", other: "1.1.3"}).feedback.splitlines()
+
+    assert lines == [
+        "- 1.1.2: What it cites does not say this (it hums by day).",
+        "- 1.1.3: What it cites does not say this.",
+    ]
+
+
 def test_what_two_judges_say_of_one_place_in_the_same_words_is_said_once() -> None:
     fixes = {"fixes": [Fix(where="2.1.3", what="Say why it hums.")]}
     scores = [metric(name, 0.4).model_copy(update=fixes) for name in ("insight", "clarity")]
