@@ -106,7 +106,7 @@ class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
         **how: Any,  # noqa: ANN401 - LangGraph's
     ) -> Any:  # noqa: ANN401 - LangGraph's
         """Like `CompiledStateGraph.astream_events`, but with enough steps by default instead of 25."""
-        limit = whole_config(self, config).get("recursion_limit", ENOUGH_STEPS)
+        limit = whole_config(self, config)["recursion_limit"]
         return super().astream_events(input, {**(config or {}), "recursion_limit": limit}, **how)
 
     def _as_shown(self, stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
