@@ -91,6 +91,20 @@ def test_a_file_of_an_unknown_kind_given_by_name_is_refused(folder: Path) -> Non
         validate_paths([write(folder, "tune.mp3", b"ID3")])
 
 
+async def test_plain_text_with_an_ending_of_its_own_is_read(folder: Path) -> None:
+    write(folder, "README.servers", BRIDGE)
+    write(folder, "bridge.1", BRIDGE * 100)
+    write(folder, "script.js", "// " + BRIDGE)
+    write(folder, "bundle.map", '{"text": "' + BRIDGE + '"}')
+    write(folder, "page.tmpl", "<html>" + BRIDGE)
+    write(folder, "blob.bin2", b"\x00\x01" + BRIDGE.encode())
+    source = LocalDocuments([folder])
+
+    assert {*file_names(await source.search("bridge", limit=9))} == {"README.servers", "bridge.1"}
+    assert {*reasons(source)} == {"script.js", "bundle.map", "page.tmpl", "blob.bin2"}
+    validate_paths([folder / "README.servers"])
+
+
 async def test_no_documents_given_turns_the_source_off() -> None:
     assert await LocalDocuments([]).check() == "no documents given"
 
@@ -151,7 +165,7 @@ async def test_files_that_cannot_be_used_are_named_and_the_others_found(folder: 
     write(folder, "bridge.md", BRIDGE)
     write(folder, "empty.txt", " \n")
     write(folder, "picture.txt", b"\x89PNG\x00\x00\x00\r\n\x1a\n\x00\x00\x00")
-    write(folder, "sheet.xlsx", b"PK")
+    write(folder, "sheet.xlsx", b"PK\x03\x04")
     with write(folder, "huge.txt", "x").open("r+b") as file:
         file.truncate(51_000_000)
     source = LocalDocuments([folder])
@@ -675,3 +689,16 @@ async def test_a_passage_tells_under_which_heading_it_stands_and_titles_lose_the
     result = (await LocalDocuments([tmp_path]).search("footbridge hum", limit=1))[0]
 
     assert (result.result.title, result.heading) == ("Bridges", "Wind")
+
+
+async def test_the_comments_of_a_file_of_settings_are_text_and_no_headings(folder: Path) -> None:
+    comments = "\n#\n".join(f"# Comment {number} says what setting {number} does to the pump." for number in range(30))
+    write(folder, "pump.conf", f"# Settings of the pump\n#\n{comments}\nPUMP on\nVALVE off\n")
+    write(folder, "notes.txt", "# Notes\n\nThe pump is old.\n\n# More\n\nIts valve is new.\n")
+    source = LocalDocuments([folder])
+
+    found = await source.search("Comment 17 setting 17 pump", limit=3)
+    (notes,) = [each for each in await source.catalogue() if each.url.endswith("notes.txt")]
+
+    assert any("#Comment 17 says what setting 17 does to the pump." in each.text for each in found)
+    assert notes.sections == 2

@@ -24,7 +24,7 @@ from contend.sources.local_index import (
     PieceHit,
     index_file,
 )
-from contend.sources.readers import KINDS
+from contend.sources.readers import KINDS, kind_of
 from contend.text import WORDS, Words, clean, reason_text, shorten
 
 MOST_FILES = 10_000
@@ -254,11 +254,12 @@ def validate_paths(paths: Sequence[Path]) -> None:
     for path in paths:
         try:
             there = path.exists()
+            is_read = not path.is_file() or kind_of(path) is not None
         except OSError as error:
             raise InputError(f"documents: {path} cannot be opened ({error.strerror}): mend its rights") from error
         if not there:
             raise InputError(f"documents: {path} does not exist: give a file or a folder that does")
-        if path.is_file() and path.suffix.lower() not in KINDS:
+        if not is_read:
             raise InputError(f"documents: {path} is of no known kind: give a folder or a file in {_kinds()}")
 
 
@@ -341,19 +342,19 @@ def _link_fault(path: Path, root: Path) -> str:
 
 def _examine(path: Path) -> LocalFile | str:
     """The file, or why it is left out."""
-    if path.suffix.lower() not in KINDS:
-        return f"of no known kind: read are {_kinds()}"
     try:
         real = path.resolve()
         status = real.stat()
+        if not stat.S_ISREG(status.st_mode):
+            return "no plain file"
+        if kind_of(path) is None:
+            return f"of no known kind: read are {_kinds()}"
     except OSError as error:
         return f"cannot be opened: {error.strerror}"
-    if not stat.S_ISREG(status.st_mode):
-        return "no plain file"
     if status.st_size > MOST_BYTES:
         return f"{status.st_size / 1e6:.0f} MB, over {MOST_BYTES / 1e6:.0f} MB"
     return LocalFile(real, status.st_mtime_ns, status.st_size)
 
 
 def _kinds() -> str:
-    return ", ".join(sorted(filter(None, KINDS)))
+    return f"{', '.join(sorted(filter(None, KINDS)))} and other plain text"

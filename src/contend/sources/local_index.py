@@ -40,7 +40,7 @@ from contend.text import detect_language, terms
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
 
-FORMAT = "13"
+FORMAT = "14"
 _MOST_INDEXES = 8
 """Indexes over different folders, or over the same one at different times."""
 _LEAST_HITS = 50

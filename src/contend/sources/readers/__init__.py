@@ -1,5 +1,6 @@
 """Files to Markdown text with a title, each kind by its reader."""
 
+import mimetypes
 import re
 from collections.abc import Callable
 from email.parser import HeaderParser
@@ -33,7 +34,7 @@ _LONGEST_FIRST_LINE = 120
 
 
 def read_document(path: Path) -> Document:
-    """The document in a file of one of the KINDS; its title is one line of at most 200 characters.
+    """The document in a file that `kind_of` knows; its title is one line of at most 200 characters.
 
     Where there is none, it is the file's name.
 
@@ -46,7 +47,7 @@ def read_document(path: Path) -> Document:
         raise Unreadable("an empty file")
     kind = path.suffix.lower()
     apart = kind in _READ_APART or (kind in _HTML and len(content) > LARGE_PAGE)
-    document = read_apart(kind, content, path) if apart else READERS[kind](content, path)
+    document = read_apart(kind, content, path) if apart else READERS.get(kind, _read_text)(content, path)
     if not document.text.strip():
         raise Unreadable("no text in it")
     title = clean(document.title, single_line=True) or clean(path.name, single_line=True) or "untitled"
@@ -73,7 +74,20 @@ def _read_text(content: bytes, path: Path) -> Document:
     text = clean(decode(content))
     if page := manual_page(text):
         return Document(*page)
-    return Document(_first_line(text, path), text)
+    return Document(_first_line(text, path), _with_comments(text))
+
+
+_FEWEST_COMMENTS, _COMMENTED = 10, 4
+"""Where so many lines, and one in so many, begin with `#`, they are comments and no headings."""
+
+
+def _with_comments(text: str) -> str:
+    """A text of settings with its comments as text: in Markdown `# text` would be a heading."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    comments = sum(line.startswith("#") for line in lines)
+    if comments < max(_FEWEST_COMMENTS, len(lines) / _COMMENTED):
+        return text
+    return re.sub(r"^(#+)[ \t]+(?=\S)", r"\1", re.sub(r"^#+[ \t]*$", "", text, flags=re.MULTILINE), flags=re.MULTILINE)
 
 
 def _read_html(content: bytes, path: Path) -> Document:
@@ -95,6 +109,34 @@ READERS: dict[str, Callable[[bytes, Path], Document]] = {
 
 KINDS = frozenset({*READERS, *_READ_APART})
 """Files that are read, by the end of their names."""
+
+_NAMED_TYPES = mimetypes.MimeTypes()
+"""Types that Python itself knows by their endings, and not those of the machine, which differ."""
+
+_DATA_SIGNS = ("{", "<")
+_NO_TEXT = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
+_LOOKED_AT = 4_096
+
+
+def kind_of(path: Path) -> str | None:
+    """The end of a file's name by which it is read, "" for plain text; None for a file that is not read.
+
+    Plain text is also what ends in no known way, such as `README.servers`, and begins as UTF-8 text that is no data.
+
+    Raises:
+        OSError: a file without a known ending cannot be opened.
+    """
+    kind = path.suffix.lower()
+    if kind in KINDS:
+        return kind
+    if _NAMED_TYPES.guess_type(path.name, strict=False) != (None, None):
+        return None
+    with path.open("rb") as file:
+        content = file.read(_LOOKED_AT)
+    # The last character may be cut.
+    text = content.decode("utf-8", errors="replace")[: -3 if len(content) == _LOOKED_AT else None]
+    return None if _NO_TEXT.search(text) or text.lstrip("\ufeff \t\r\n").startswith(_DATA_SIGNS) else ""
+
 
 _FRONT_MATTER = re.compile(
     r"\A\s*(?:---[ \t]*\n(?:.*\n){0,200}?(?:---|\.\.\.)|\+\+\+[ \t]*\n(?:.*\n){0,200}?\+\+\+)[ \t]*(?:\n|\Z)"
