@@ -7,9 +7,11 @@ Each node, what it does, and what comes next: → one of these, ⇒ one for each
     set_criteria    what a very good report has         ⇒ team
     team            a team's rounds: team.py            → find_near_ties
     find_near_ties  whose best scores are nearly equal  → synthesize, ⇒ compare_pair, or → pick_winner
-    synthesize      an editor merges  ⇒ score_merged, compare_merged, look_up, → collect_looks, choose_report
-    look_up         what the editor wants to see        → collect_looks
-    collect_looks   adds it to the editor's passages    → synthesize
+    synthesize      an editor merges  ⇒ score_merged, compare_merged, look_up, → collect_looks, review_merged, choose_report
+    look_up         what editor or reviewer wants to see → collect_looks
+    collect_looks   adds it to the passages             → synthesize, review_merged
+    review_merged   a last review  ⇒ score_merged, compare_merged, look_up, → collect_looks, mend_merged, choose_report
+    mend_merged     what it wants mended                ⇒ score_merged, compare_merged, → choose_report
     score_merged    one metric of the merged report     → choose_report
     compare_merged  with the best team's, in one order  → choose_report
     choose_report   the merged one, unless it is worse  ⇒ compare_pair, or → pick_winner

@@ -189,12 +189,15 @@ class _Plan:
             yield _Step(judge, judging.CitationReply, _span(0, times[1]), _METRIC, at_work)
 
     def _editing(self, reports: int) -> Iterator[_Step]:
-        """The merged report: written, judged as any other, and set beside the best one in both orders."""
+        """The merged report: written, reviewed where there are sources to open, judged, and set beside the best one."""
         writer = self._options.models["writer"]
         holds = self._at_work(writer) * _span(1, 1.3) + self._draft * min(reports, 26)
         merger = _span(float(self._likely), 1)
         if not self._read_whole(writer):  # it may look into the sources first
             yield _Step(writer, replies.MergeReply, _span(0, 1), _STEP, holds)
+            reviewer, mended = self._options.models["reviewer"], holds + self._draft
+            yield _Step(reviewer, replies.FixesReply, merger * _span(1, 1 + MOST_LOOKS), _REVIEW, mended)
+            yield _Step(writer, replies.RevisionReply, merger, self._draft_reply * _span(0.2, 0.8), mended)
         yield _Step(writer, replies.MergeReply, merger, self._draft_reply, holds)
         yield from self._scoring(merger)
         yield self._pair(merger * 2)

@@ -1,6 +1,7 @@
 """A contest for tests: a workspace with two plain teams, each with a model name of its own, on loopback vendors."""
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -163,3 +164,11 @@ def rounds_of(contest: Contest) -> list[RoundScored]:
 
 def metrics_of(event: RoundScored) -> dict[str, MetricScore]:
     return {metric.name: metric for metric in event.metrics}
+
+
+def preferring(vendors: Vendors, *, merged: bool) -> None:
+    """Judges prefer one report in both orders: the merged one is known by its words."""
+    for place in ("first", "second"):
+        choice = place if merged else {"first": "second", "second": "first"}[place]
+        pattern = rf"(?s)# {place.title()} report.{{0,200}}Merged"
+        vendors.reply(json.dumps({"reason": "It is.", "choice": choice}), prompt="pairwise/compare", match=pattern)

@@ -15,7 +15,7 @@ from contend.models.events import ReportMerged
 from contend.models.research import CitedSentence, Draft, Paragraph, Passage, Section
 from contend.services import Services
 from fakes.chat_replies import report_reply
-from fakes.contests import Contest, Finished, finished_contest, write_workspace
+from fakes.contests import Contest, Finished, finished_contest, preferring, write_workspace
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
@@ -29,14 +29,6 @@ def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
 
 async def ran(contest: Contest, **options: object) -> RunOutcome:
     return await contest.run(THEME, **{"max_rounds": 1, "max_iterations": 1, "learn": False, **options})
-
-
-def preferring(vendors: Vendors, *, merged: bool) -> None:
-    """Judges prefer one report in both orders: the merged one is known by its words."""
-    for place in ("first", "second"):
-        choice = place if merged else {"first": "second", "second": "first"}[place]
-        pattern = rf"(?s)# {place.title()} report.{{0,200}}Merged"
-        vendors.reply(json.dumps({"reason": "It is.", "choice": choice}), prompt="pairwise/compare", match=pattern)
 
 
 TEXT = "Merged: a run keeps a checkpoint after every step."

@@ -19,7 +19,7 @@ from contend.langgraph_compat import known_cause
 from contend.llm import Answer
 from contend.models.evaluation import MetricResult, Submission
 from contend.models.events import ReportMerged
-from contend.models.replies import MergedReport, MergeReply
+from contend.models.replies import MergeReply
 from contend.models.research import Draft, Passage, SearchResult
 from contend.prompts.research import MergePrompt, ResearchHead, SourceDocument, StepLog, TeamReport
 from contend.report import build_report
@@ -80,7 +80,8 @@ class EditingNodes:
             return {"editor_actions": actions, "editor_looks": work.looks + 1}
         if answer.value.report is None:
             raise ReplyError("the editor gave no report")
-        submission = _submission(work, answer.value.report)
+        draft = without_planted_text(draft_of(answer.value.report, _numbered(work), []), work.guard())
+        submission = submission_of(work, draft)
         teams = {label: outcome.team_id for label, outcome in zip(_LABELS, work.outcomes, strict=False)}
         parts = {teams[part.report]: part.what for part in answer.value.report.taken if part.report in teams}
         document = await self.services.submissions.put(submission)
@@ -95,7 +96,7 @@ class EditingNodes:
         pool, results = with_results(
             work.pool, state["editor_actions"], state.get("editor_brought", []), visible=visible, room=room
         )
-        looked = Step(number=work.looks, round=0, thought="", held=[], given_up=[], results=results)
+        looked = Step(number=len(work.looked) + 1, round=0, thought="", held=[], given_up=[], results=results)
         document = await work.run.documents.put(json.dumps(pool, ensure_ascii=False))
         return {
             "editor_pool": document,
@@ -131,41 +132,64 @@ class EditingNodes:
         )
         return {"editing": editing.model_dump(mode="json")}
 
-    async def route_to_judges(self, state: ContestState) -> list[Send] | Literal["choose_report", "collect_looks"]:
-        """The merged report to all metrics, and beside the best team's in both orders, at the same time."""
-        view = ContestView(state)
-        if actions := state.get("editor_actions"):
-            work = await open_edit(self.services, state)
-            key = {"execution_id": state["execution_id"], "team_id": EDITOR, "round_number": 0}
-            return [Send("look_up", task) for task in tasks_of(actions, work.desk, work.pool, key)] or "collect_looks"
-        document, best = view.editing.document, view.mergeable[0].document
-        if document is None or best is None:
+    async def route_after_merging(
+        self, state: ContestState
+    ) -> list[Send] | Literal["choose_report", "collect_looks", "review_merged"]:
+        """What the editor looks up; then the merged report to a reviewer where there are sources to open, or to judges.
+
+        Where a model reads all there is, the editor had it before its eyes, and so had each team's reviewer.
+        """
+        if state.get("editor_actions"):
+            return await looking_tasks(self.services, state) or "collect_looks"
+        if not ContestView(state).editing.document:
             return "choose_report"
-        # In a process that goes on with the run, what judges said of the teams' citations is known from here alone.
-        run = await self.services.run(state)
-        for past in view.rounds:
-            run.verdicts.update(past.verdicts)
-        tasks = metric_tasks(
-            self.services,
-            run,
-            submission=document,
-            theme=state["theme"],
-            team_id=EDITOR,
-            round_number=1,
-            criteria=state.get("criteria", []),
-            with_fixes=False,
-        )
-        pairs = compare_tasks(state, {EDITOR: document, BEST: best})
-        return [*(Send("score_merged", task) for task in tasks), *(Send("compare_merged", pair) for pair in pairs)]
+        work = await open_edit(self.services, state)
+        affords = work.run.ledger.remaining_share() >= work.run.options.judgment.budget_reserve
+        return "review_merged" if affords and not work.is_whole else await route_to_scores(self.services, state)
 
     async def route_after_choice(self, state: ContestState) -> list[Send] | Literal["pick_winner"]:
         """A team's report is published after all: which one is decided now."""
         return "pick_winner" if ContestView(state).editing.published else await route_to_pairs(state)
 
 
+async def route_after_looking(state: ContestState) -> Literal["synthesize", "review_merged"]:
+    """Back to whoever wanted something looked up."""
+    return "review_merged" if ContestView(state).editing.document else "synthesize"
+
+
+async def looking_tasks(services: Services, state: ContestState) -> list[Send]:
+    """A task for each action that editor or reviewer asked for."""
+    work = await open_edit(services, state)
+    key = {"execution_id": state["execution_id"], "team_id": EDITOR, "round_number": 0}
+    return [Send("look_up", task) for task in tasks_of(state["editor_actions"], work.desk, work.pool, key)]
+
+
+async def route_to_scores(services: Services, state: ContestState) -> list[Send] | Literal["choose_report"]:
+    """The merged report to all metrics, and beside the best team's in both orders, at the same time."""
+    view, run = ContestView(state), await services.run(state)
+    document, best = view.editing.document, view.mergeable[0].document
+    if document is None or best is None:
+        return "choose_report"
+    # In a process that goes on with the run, what judges said of the teams' citations is known from here alone.
+    for past in view.rounds:
+        run.verdicts.update(past.verdicts)
+    tasks = metric_tasks(
+        services,
+        run,
+        submission=document,
+        theme=state["theme"],
+        team_id=EDITOR,
+        round_number=1,
+        criteria=state.get("criteria", []),
+        with_fixes=False,
+    )
+    pairs = compare_tasks(state, {EDITOR: document, BEST: best})
+    return [*(Send("score_merged", task) for task in tasks), *(Send("compare_merged", pair) for pair in pairs)]
+
+
 @dataclass(frozen=True)
 class Edit:
-    """What the editor needs: the teams' best reports, best first, and the evidence of all of them, whole."""
+    """What editor and last reviewer need: the teams' best reports, best first, and the evidence of all teams, whole."""
 
     run: RunContext
     question: str
@@ -177,6 +201,8 @@ class Edit:
     looked: Sequence[Step]
     looks: int
     catalogue: str
+    is_whole: bool
+    """Whether all documents were read whole: there is nothing to look up."""
     texts: Mapping[str, str]
     """Of the passages that were looked up, by id."""
 
@@ -200,9 +226,52 @@ class Edit:
         ]
         return list(dict.fromkeys([*(passage.id for passage in self.passages), *named]))
 
+    def offered(self) -> list[Passage]:
+        """The passages that a reply may name, by number, with the texts that are at hand."""
+        own = {each.id: each for each in self.passages}
+        others = {each.id: each for each in passages_of(self.pool, [each for each in self.ids if each not in own])}
+        return [
+            own.get(each) or others[each].model_copy(update={"text": self.texts.get(each, "")}) for each in self.ids
+        ]
+
+    def guard(self) -> PlantedFilter:
+        return PlantedFilter(self.offered(), f"{self.question}\n{self.run.options.instructions}")
+
+    def numbering(self) -> Numbering:
+        texts = {**{each.id: each.text for each in self.passages}, **self.texts}
+        return Numbering(self.pool, numbers_of(self.ids), texts)
+
+    def head(self, *, with_looked: bool = False) -> str:
+        """The beginning that its prompts share; `with_looked`: also the passages that were looked up, at their end."""
+        numbered = list(enumerate(self.offered() if with_looked else self.passages, start=1))
+        head = ResearchHead(
+            theme=self.question,
+            instructions=self.run.options.instructions,
+            parts=self.numbering().parts(),
+            passages=SourceDocument.of(each for each in numbered if each[1].text),
+        )
+        return self.run.render(head)
+
+    def log(self) -> str:
+        """What was looked up, and what it brought."""
+        return self.run.render(StepLog(steps=self.numbering().steps(self.looked)))
+
+    def reports(self) -> list[TeamReport]:
+        """Each team's best report under its letter, with what judges said of it."""
+        numbers = numbers_of(self.ids)
+        return [
+            TeamReport(
+                label=label,
+                draft=shown_draft(submission.draft, numbers),
+                **length_of(submission.draft),
+                feedback=outcome.feedback,
+            )
+            for label, outcome, submission in zip(_LABELS, self.outcomes, self.submissions, strict=False)
+        ]
+
 
 async def open_edit(services: Services, state: ContestState) -> Edit:
-    """Open the editor's work: as many reports as fit half of its context, at least two.
+    """Open the editor's work: as many reports as fit half of its context, at least two; beside them the merged one.
 
     Raises:
         StoreError: a submission or a passage cannot be read.
@@ -213,8 +282,10 @@ async def open_edit(services: Services, state: ContestState) -> Edit:
     sizes = [*accumulate(map(_size, submissions, outcomes))]
     fitting = max(_FEWEST, sum(size <= limits.tokens // 2 for size in sizes))
     outcomes, submissions, size = outcomes[:fitting], submissions[:fitting], sizes[:fitting][-1]
+    if merged := ContestView(state).editing.document:
+        size += _draft_size(await services.require_submission(merged))
     passages = await editors_passages(services, submissions, tokens=limits.beside(size))
-    pool, catalogue = await _pool(services, run, state, submissions)
+    pool, catalogue, is_whole = await _pool(services, run, state, submissions)
     looked = state.get("editor_looked", [])
     return Edit(
         run=run,
@@ -226,14 +297,15 @@ async def open_edit(services: Services, state: ContestState) -> Edit:
         looked=looked,
         looks=state.get("editor_looks", 0),
         catalogue=catalogue,
+        is_whole=is_whole,
         texts=await services.documents.get_many(shown_ids(looked)),
     )
 
 
 async def _pool(
     services: Services, run: RunContext, state: ContestState, submissions: Sequence[Submission]
-) -> tuple[EvidencePool, str]:
-    """The evidence of all teams as one pool, and the catalogue of own documents; "" where all was read whole."""
+) -> tuple[EvidencePool, str, bool]:
+    """The evidence of all teams as one pool, the catalogue of own documents, and whether they were read whole."""
     entries = []
     if "local" in run.options.sources:
         entries = await services.sources.catalogue(run.options.documents, run.execution_id)
@@ -244,9 +316,9 @@ async def _pool(
         for submission in submissions:
             pool = with_evidence(pool, evidence_of_submission(submission))
         pool = with_parts(pool, submissions[0].parts or parts_of(pool))
-    is_whole = sum(entry.tokens for entry in entries) <= run.profile("writer").evidence_tokens
+    is_whole = bool(entries) and sum(entry.tokens for entry in entries) <= run.profile("writer").evidence_tokens
     tokens = run.profile("writer").catalogue_tokens // 2
-    return pool, "" if is_whole else "\n".join(catalogue_lines(entries, tokens=tokens))
+    return pool, "" if is_whole else "\n".join(catalogue_lines(entries, tokens=tokens)), is_whole
 
 
 async def merge(work: Edit) -> Answer[MergeReply]:
@@ -255,30 +327,21 @@ async def merge(work: Edit) -> Answer[MergeReply]:
     Raises:
         ModelError: its model failed.
     """
-    ids, options = work.ids, work.run.options
-    texts = {**{each.id: each.text for each in work.passages}, **work.texts}
-    numbering = Numbering(work.pool, numbers_of(ids), texts)
-    head = ResearchHead(
-        theme=work.question,
-        instructions=options.instructions,
-        parts=numbering.parts(),
-        passages=SourceDocument.of_passages(work.passages),
-    )
     prompt = MergePrompt(
-        head=work.run.render(head),
-        reports=_team_reports(work),
-        log=work.run.render(StepLog(steps=numbering.steps(work.looked))),
+        head=work.head(),
+        reports=work.reports(),
+        log=work.log(),
         looks=work.looks_left,
         sources=list(work.desk.sources),
         can_find=work.desk.can_find,
         catalogue=work.catalogue if work.looks_left else "",
-        **length_values(options.length),
+        **length_values(work.run.options.length),
     )
     step = "merge" if not work.looks else f"merge look {work.looks}"
     return await work.run.model("writer").ask(
         prompt,
         MergeReply,
-        scope=work.run.scope("writer", step=step, passages=tuple(ids)),
+        scope=work.run.scope("writer", step=step, passages=tuple(work.ids)),
         faults=lambda reply: _faults_of_merge(work, reply),
     )
 
@@ -291,23 +354,12 @@ def _faults_of_merge(work: Edit, reply: MergeReply) -> str:
             lines.append("`report` is null: write the merged report")
         return "\n".join(lines)
     parts = len(work.pool["parts"])
-    faults = faults_of(reply.report, _numbered(work), parts, _guard(work))
+    faults = faults_of(reply.report, _numbered(work), parts, work.guard())
     return faults or over_limit(draft_of(reply.report, _numbered(work), []))
-
-
-def _offered(work: Edit) -> list[Passage]:
-    """The passages that the editor may name, by number, with the texts that are at hand."""
-    own = {each.id: each for each in work.passages}
-    others = {each.id: each for each in passages_of(work.pool, [each for each in work.ids if each not in own])}
-    return [own.get(each) or others[each].model_copy(update={"text": work.texts.get(each, "")}) for each in work.ids]
 
 
 def _numbered(work: Edit) -> dict[int, str]:
     return dict(enumerate(work.ids, start=1))
-
-
-def _guard(work: Edit) -> PlantedFilter:
-    return PlantedFilter(_offered(work), f"{work.question}\n{work.run.options.instructions}")
 
 
 async def editors_passages(services: Services, submissions: Sequence[Submission], *, tokens: int) -> list[Passage]:
@@ -345,27 +397,17 @@ def is_worse(score: float | None, best: float | None, comparisons: Sequence[Comp
 
 def _size(submission: Submission, outcome: TeamOutcome) -> int:
     """About so many tokens a report takes in the editor's prompt, with what judges said of it."""
+    return _draft_size(submission) + estimate_tokens(outcome.feedback)
+
+
+def _draft_size(submission: Submission) -> int:
     numbers = numbers_of([each.id for each in submission.passages])
-    return estimate_tokens(shown_draft(submission.draft, numbers)) + estimate_tokens(outcome.feedback)
+    return estimate_tokens(shown_draft(submission.draft, numbers))
 
 
-def _team_reports(work: Edit) -> list[TeamReport]:
-    """Each team's best report under its letter, with what judges said of it."""
-    numbers = numbers_of(work.ids)
-    return [
-        TeamReport(
-            label=label,
-            draft=shown_draft(submission.draft, numbers),
-            **length_of(submission.draft),
-            feedback=outcome.feedback,
-        )
-        for label, outcome, submission in zip(_LABELS, work.outcomes, work.submissions, strict=False)
-    ]
-
-
-def _submission(work: Edit, reply: MergedReport) -> Submission:
-    best, language, passages = work.submissions[0], work.run.options.language, _offered(work)
-    draft = without_planted_text(draft_of(reply, _numbered(work), []), _guard(work))
+def submission_of(work: Edit, draft: Draft) -> Submission:
+    """A draft on the evidence of all teams as a submission."""
+    best, language, passages = work.submissions[0], work.run.options.language, work.offered()
     results = {result.url: result for each in work.submissions for result in each.results}
     found = {result["url"]: SearchResult.model_validate(result) for result in work.pool["results"]}
     results |= {url: result for url, result in found.items() if url not in results and _is_cited(url, draft, passages)}

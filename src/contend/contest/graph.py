@@ -26,7 +26,8 @@ from contend.contest.closing import (
     route_after_publish,
 )
 from contend.contest.comparing import CompareTask, ComparingNodes
-from contend.contest.editing import EditingNodes
+from contend.contest.editing import EditingNodes, route_after_looking
+from contend.contest.reviewing import ReviewingNodes
 from contend.contest.revising import RevisingNodes
 from contend.contest.state import ContestInput, ContestOutput, ContestState, ContestUpdate
 from contend.contest.subgraphs import SubgraphNodes
@@ -65,6 +66,7 @@ EMPTY: ContestUpdate = {
     "run_options": None, "parts": [], "inherited": None, "criteria": [], "criteria_failure": "", "outcomes": EMPTY_LIST,
     "near_ties": [], "comparisons": EMPTY_LIST, "pairwise": {}, "winner": None, "submission": None, "editing": None,
     "editor_actions": [], "editor_brought": EMPTY_LIST, "editor_looked": [], "editor_looks": 0, "editor_pool": None,
+    "review_looks": 0, "merged_fixes": "",
     "merged_scores": EMPTY_LIST, "merged_comparisons": EMPTY_LIST, "problem": "", "notes": [], "lessons": None,
     "comment": "", "revision": "",
     "status": "running", "message": "", "report": None, "summary": None, "files": [],
@@ -210,11 +212,8 @@ def build_contest_graph(services: Services) -> ContestGraph:
     learn_graph = build_learn_graph(services.learn_nodes).compile(name="learn")
 
     opening, subgraphs = OpeningNode(services), SubgraphNodes(services)
-    editing, closing, comparing = EditingNodes(services), ClosingNodes(services), ComparingNodes(services)
-    looking = ActionNodes(services, key="editor_brought", join="collect_looks")
-    revising = RevisingNodes(services)
-    metrics = MeasuringNodes(services, key="merged_scores", join="choose_report")
-    with_best = ComparingNodes(services, key="merged_comparisons", join="choose_report")
+    closing, comparing = ClosingNodes(services), ComparingNodes(services)
+    editing, revising = EditingNodes(services), RevisingNodes(services)
 
     # Closures over the compiled graphs: so Studio finds the parts and draws them.
     async def team(state: TeamInput) -> ContestUpdate:
@@ -235,12 +234,7 @@ def build_contest_graph(services: Services) -> ContestGraph:
     add_node(graph, "find_near_ties", comparing.find_near_ties)
     add_node(graph, "compare_pair", comparing.compare, comparing.count_as_tie, task=CompareTask)
     add_node(graph, "pick_winner", closing.pick_winner)
-    add_node(graph, "synthesize", editing.synthesize, editing.go_on_without_editor)
-    add_node(graph, "look_up", looking.act, looking.turn_off, task=ActionTask)
-    add_node(graph, "collect_looks", editing.collect_looks, editing.go_on_without_editor)
-    add_node(graph, "score_merged", metrics.score, metrics.leave_unscored, task=MetricTask)
-    add_node(graph, "compare_merged", with_best.compare, with_best.count_as_tie, task=CompareTask)
-    add_node(graph, "choose_report", editing.choose_report)
+    _add_editor(graph, services, editing)
     add_node(graph, "approve_report", closing.approve_report)
     add_node(graph, "revise_report", revising.revise_report, revising.keep_report)
     add_node(graph, "publish", closing.publish)
@@ -254,28 +248,6 @@ def build_contest_graph(services: Services) -> ContestGraph:
         "find_near_ties",
         editing.route_after_near_ties,
         {"synthesize": "reports to merge", "compare_pair": "each near tie", "pick_winner": "one is ahead"},
-    )
-    add_routes(
-        graph,
-        "synthesize",
-        editing.route_to_judges,
-        {
-            "look_up": "each action",
-            "collect_looks": "nothing to look up",
-            "score_merged": "each metric",
-            "compare_merged": "each order",
-            "choose_report": "nothing merged",
-        },
-    )
-    graph.add_edge("look_up", "collect_looks")
-    graph.add_edge("collect_looks", "synthesize")
-    graph.add_edge("score_merged", "choose_report")
-    graph.add_edge("compare_merged", "choose_report")
-    add_routes(
-        graph,
-        "choose_report",
-        editing.route_after_choice,
-        {"compare_pair": "each near tie", "pick_winner": "merged, or one is ahead"},
     )
     graph.add_edge("compare_pair", "pick_winner")
     add_routes(
@@ -300,3 +272,66 @@ def build_contest_graph(services: Services) -> ContestGraph:
     graph.add_edge("learn", "finish_run")
     graph.add_edge("finish_run", END)
     return graph
+
+
+def _add_editor(graph: ContestGraph, services: Services, editing: EditingNodes) -> None:
+    """From the editor's first look to the choice between its report and the best team's."""
+    looking = ActionNodes(services, key="editor_brought", join="collect_looks")
+    reviewing = ReviewingNodes(services)
+    metrics = MeasuringNodes(services, key="merged_scores", join="choose_report")
+    with_best = ComparingNodes(services, key="merged_comparisons", join="choose_report")
+    add_node(graph, "synthesize", editing.synthesize, editing.go_on_without_editor)
+    add_node(graph, "look_up", looking.act, looking.turn_off, task=ActionTask)
+    add_node(graph, "collect_looks", editing.collect_looks, editing.go_on_without_editor)
+    add_node(graph, "review_merged", reviewing.review_merged, reviewing.keep_merged)
+    add_node(graph, "mend_merged", reviewing.mend_merged, reviewing.keep_merged)
+    add_node(graph, "score_merged", metrics.score, metrics.leave_unscored, task=MetricTask)
+    add_node(graph, "compare_merged", with_best.compare, with_best.count_as_tie, task=CompareTask)
+    add_node(graph, "choose_report", editing.choose_report)
+    add_routes(
+        graph,
+        "synthesize",
+        editing.route_after_merging,
+        {
+            "look_up": "each action",
+            "collect_looks": "nothing to look up",
+            "review_merged": "sources to open",
+            "score_merged": "each metric",
+            "compare_merged": "each order",
+            "choose_report": "nothing merged",
+        },
+    )
+    graph.add_edge("look_up", "collect_looks")
+    add_routes(
+        graph,
+        "collect_looks",
+        route_after_looking,
+        {"synthesize": "the editor looked", "review_merged": "the reviewer looked"},
+    )
+    add_routes(
+        graph,
+        "review_merged",
+        reviewing.route_after_review,
+        {
+            "look_up": "each action",
+            "collect_looks": "nothing to look up",
+            "mend_merged": "fixes",
+            "score_merged": "each metric",
+            "compare_merged": "each order",
+            "choose_report": "nothing merged",
+        },
+    )
+    add_routes(
+        graph,
+        "mend_merged",
+        reviewing.route_after_mending,
+        {"score_merged": "each metric", "compare_merged": "each order", "choose_report": "nothing merged"},
+    )
+    graph.add_edge("score_merged", "choose_report")
+    graph.add_edge("compare_merged", "choose_report")
+    add_routes(
+        graph,
+        "choose_report",
+        editing.route_after_choice,
+        {"compare_pair": "each near tie", "pick_winner": "merged, or one is ahead"},
+    )

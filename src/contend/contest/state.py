@@ -88,6 +88,10 @@ class ContestState(ContestInput, ContestOutput, total=False):
     """What that brought, until it joins the evidence."""
     editor_looked: list[Step]
     editor_looks: int
+    review_looks: int
+    """How often the reviewer of the merged report looked things up."""
+    merged_fixes: str
+    """What it wants mended."""
     editor_pool: str | None
     """The id of the evidence of all teams, with what the editor looked up."""
     near_ties: list[str]
@@ -197,6 +201,8 @@ class Editing(ReloadedRecord):
     """How many were merged."""
     taken: dict[str, str] = Field(default_factory=dict)
     """What it took of each team's report."""
+    mended: bool = False
+    """Whether it was mended after a last review."""
     score: Score | None = None
     """None: nobody could score it."""
     published: bool | None = None

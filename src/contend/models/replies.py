@@ -85,8 +85,17 @@ class ParagraphOf(Reply, Generic[S]):
 
 
 class ListOf(Reply, Generic[S]):
+    """`numbered`: its items are steps in their order."""
+
     type: Literal["list"]
+    numbered: bool
     items: list[S] = Field(min_length=1, max_length=30)
+
+    # A recording from before lists were numbered says nothing of it.
+    @model_validator(mode="before")
+    @classmethod
+    def _not_numbered(cls, reply: object) -> object:
+        return {"numbered": False, **reply} if isinstance(reply, dict) else reply
 
 
 class CellReply(Reply):

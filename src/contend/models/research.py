@@ -131,6 +131,14 @@ class CitedSentence(Record):
     kind: ClaimKind = "stated"
     basis: str = ""
 
+    @property
+    def is_judgement(self) -> bool:
+        """Whether its reader is told that its writer judges; a line of code says so itself."""
+        return self.kind == "judgement" and not _CODE_ALONE.fullmatch(self.text)
+
+
+_CODE_ALONE = re.compile(r"`[^`]*`")
+
 
 class Paragraph(Record):
     type: Literal["paragraph"] = "paragraph"
@@ -143,6 +151,7 @@ class Paragraph(Record):
 class ItemList(Record):
     type: Literal["list"] = "list"
     items: list[CitedSentence] = Field(min_length=1)
+    numbered: bool = False
 
     def statements(self) -> list[CitedSentence]:
         return self.items

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Self
 from pydantic import PlainValidator
 
 from contend.models.playbook import GENERAL, Bullet, Insight, PlaybookSection
-from contend.prompts.research import NamedDocument, PartLength, ShownPart, ShownPassage, SourceDocument, WantedLength
+from contend.prompts.research import DraftSize, NamedDocument, ShownPart, ShownPassage, SourceDocument, WantedLength
 from contend.prompts.values import (
     Arithmetic,
     DraftText,
@@ -57,7 +57,7 @@ class DoubtfulCitation(PromptPart):
     expression: Arithmetic = ""
 
 
-class VerdictsPrompt(_OnQuery, WantedLength, prompt="evaluator/verdicts"):
+class VerdictsPrompt(_OnQuery, WantedLength, DraftSize, prompt="evaluator/verdicts"):
     """Several metrics, criteria and doubtful citations, judged together.
 
     `others`: cited passages that are not shown, by document; `nearest`: passages of all documents nearest to parts that
@@ -72,9 +72,6 @@ class VerdictsPrompt(_OnQuery, WantedLength, prompt="evaluator/verdicts"):
     parts: list[ShownPart] = []
     nearest: list[SourceDocument] = []
     submission: SubmissionText
-    draft_words: int
-    draft_characters: int
-    draft_parts: list[PartLength]
     structured: bool = False
     invented: bool = False
     declined: list[Annotated[str, outside("declined")]] = []

@@ -175,13 +175,20 @@ class WantedLength(PromptPart):
     characters: int
 
 
-class ShownDraft(PromptPart):
-    """A draft, and how long it and its parts are."""
+class DraftSize(PromptPart):
+    """How long a draft and its parts are; `reader_limit` and `room_left` where its reader sets a limit."""
 
-    draft: DraftText
     draft_words: int
     draft_characters: int
     draft_parts: list[PartLength]
+    reader_limit: int | None = None
+    room_left: int | None = None
+
+
+class ShownDraft(DraftSize):
+    """A draft, and how long it is."""
+
+    draft: DraftText
 
 
 class GraphPrompt(PromptValues, WantedLength, prompt="graph/ask"):
@@ -266,10 +273,21 @@ class RevisePrompt(_Writing, ShownDraft, prompt="research/revise"):
     new_passages: list[int] = []
 
 
+class TeamReport(ShownDraft):
+    """A team's best report under the editor's letter for it."""
+
+    label: str
+    feedback: Feedback = ""
+
+
 class FixesPrompt(PromptValues, ShownDraft, WantedLength, prompt="research/review"):
-    """What to mend in a draft. `nearest`: of all documents, for parts not answered; `looks`: how often to look yet."""
+    """What to mend in a draft. `nearest`: of all documents, for parts not answered; `looks`: how often to look yet.
+
+    `reports`: those that it was merged from.
+    """
 
     head: str
+    reports: list[TeamReport] = []
     marks: list[MarkedPlace] = []
     nearest: list[SourceDocument] = []
     log: str = ""
@@ -277,13 +295,6 @@ class FixesPrompt(PromptValues, ShownDraft, WantedLength, prompt="research/revie
     sources: list[str] = []
     can_find: bool = False
     catalogue: Annotated[str, outside("catalogue")] = ""
-
-
-class TeamReport(ShownDraft):
-    """A team's best report under the editor's letter for it."""
-
-    label: str
-    feedback: Feedback = ""
 
 
 class MergePrompt(PromptValues, WantedLength, prompt="research/merge"):

@@ -24,7 +24,15 @@ from contend.models.research import (
     TableRow,
 )
 from contend.models.task import title_of
-from contend.report.plain import plain_heading, plain_sentence, plain_text, plain_title, table_row, table_ruler
+from contend.report.plain import (
+    judgement_mark,
+    plain_heading,
+    plain_sentence,
+    plain_text,
+    plain_title,
+    table_row,
+    table_ruler,
+)
 from contend.text import SENTENCE_STOPS, addresses, detect_language, without_escapes, without_sentences
 
 
@@ -52,6 +60,7 @@ class _Citations:
     def __init__(self, draft: Draft, passages: Sequence[Passage], results: Sequence[SearchResult]) -> None:
         self.sources = _by_url(results, passages)
         self.numbers: dict[str, int] = {}
+        self._judgement = judgement_mark(draft)
         self._passages = {passage.id: passage for passage in passages}
         cited_ids = {*draft.passages()}
         texts = (f"{passage.title}\n{passage.text}" for passage in passages if passage.id in cited_ids)
@@ -78,7 +87,8 @@ class _Citations:
     def sentence(self, sentence: CitedSentence) -> str:
         """With its marks; "" for one that says nothing."""
         text = plain_sentence(sentence.text, self._addresses)
-        return _with_marks(text, self.marks(sentence.passages)) if text else ""
+        mark = self._judgement if sentence.is_judgement else ""
+        return _with_marks(text, self.marks(sentence.passages) + mark) if text else ""
 
     def sentences(self, sentences: Iterable[CitedSentence]) -> list[str]:
         return [text for each in sentences if (text := self.sentence(each))]
@@ -115,7 +125,8 @@ def _block(block: Block, citations: _Citations, language: Language) -> str:
         case Paragraph():
             return _join(citations.sentences(block.sentences), language)
         case ItemList():
-            return "\n".join(f"- {item}" for item in citations.sentences(block.items))
+            items = enumerate(citations.sentences(block.items), start=1)
+            return "\n".join(f"{number}. {item}" if block.numbered else f"- {item}" for number, item in items)
         case Table():
             head = [citations.columns(block), table_ruler(len(block.columns))]
             return "\n".join([*head, *(citations.row(block, row) for row in block.rows)])

@@ -11,13 +11,14 @@ from itertools import zip_longest
 from pathlib import Path
 
 from contend.models.record import Language
-from contend.models.research import MARK, ResearchReport
+from contend.models.research import MARK, Draft, ResearchReport
 from contend.text import (
     ADDRESS,
     OPENS_BLOCK,
     WORDS,
     address_key,
     clean,
+    detect_language,
     question_language,
     split_code,
     without_anchor,
@@ -59,6 +60,11 @@ _TWICE = re.compile(r"[(（]([(（][^()（）]{0,40}[)）])[)）]")
 _ESCAPED_OR_LIVE = re.compile(r"\\[!-/:-@\[-`{-~]|\\\Z|`|<(?=[A-Za-z/!?])|\](?=\()")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _CODE = re.compile("\x00(\\d+)\x01")
+
+
+def judgement_mark(draft: Draft) -> str:
+    """What stands behind a statement that is the writer's judgement, in the draft's language."""
+    return WORDS[detect_language(" ".join(each.text for each in draft.summary))].headings.judgement
 
 
 def plain_sentence(text: str, sources: Collection[str] = ()) -> str:

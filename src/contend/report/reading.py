@@ -243,7 +243,7 @@ class _Reader:
             case "bullet_list" | "ordered_list":
                 items = [item for text in _inlines(node) if (item := self._statement(text))]
                 if items:
-                    yield ItemList(items=items)
+                    yield ItemList(items=items, numbered=node.type == "ordered_list")
             case "table":
                 yield from self._table(node)
             case "fence" | "code_block":

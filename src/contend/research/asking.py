@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 
-from contend.evidence import Action, EvidencePool, after_step, faults_of_step
+from contend.evidence import Action, Desk, EvidencePool, after_step, faults_of_step
 from contend.evidence.actions import LOCAL
 from contend.evidence.pool import held_tokens, numbered_ids, numbers_of, parts_of, passage_numbers
 from contend.models.replies import ActionReply, FixesReply, InjectionReply, ReportReply, RevisionReply, StepReply
@@ -289,18 +289,18 @@ async def review_draft(work: Research, draft: Draft, marks: Sequence[MarkedPlace
         FixesReply,
         step=step,
         passages=[each["id"] for each in work.pool["passages"]],
-        faults=lambda reply: _faults_of_review(work, reply, looks),
+        faults=lambda reply: faults_of_review(work.desk, reply, looks),
     )
     actions = work.desk.actions(answer.value.actions, "reviewer") if looks else []
     ids = numbered_ids(work.pool, [*work.passages, *named, *nearest])
     return Review(answer.value, actions, ids, answer.usage)
 
 
-def _faults_of_review(work: Research, reply: FixesReply, looks: int) -> str:
+def faults_of_review(desk: Desk, reply: FixesReply, looks: int) -> str:
     """What the reviewer has to mend, a line each; "" where nothing is wrong."""
     if reply.actions and not looks:
         return "no further look follows: `actions` is empty; say what to mend"
-    lines = [fault for action in reply.actions if (fault := work.desk.fault(action))]
+    lines = [fault for action in reply.actions if (fault := desk.fault(action))]
     if not reply.actions and not reply.accept and not reply.fixes:
         lines.append("it is not accepted, and `fixes` is empty: say what to mend, or accept it")
     return "\n".join(lines)

@@ -146,7 +146,7 @@ def _draft(found: Sequence[search.PartPassages], ids: dict[search.ShownPassage, 
     def sentences_of(passages: Sequence[search.ShownPassage]) -> list[CitedSentence]:
         return [CitedSentence(text=passage.text, passages=[ids[passage]]) for passage in passages]
 
-    opening = [CitedSentence(text=summary, kind="judgement")]
+    opening = [CitedSentence(text=summary)]
     findings = sentences_of([each.passages[0] for each in found if each.passages])
     parts = ((each.part, sentences_of(each.passages)) for each in found)
     sections = [Section(heading=part, blocks=[ItemList(items=items)]) for part, items in parts if items]

@@ -48,7 +48,7 @@ from contend.team.support import (
     shown_citations,
 )
 from contend.text import WORDS, bare_text, clean
-from contend.writing import length_of, length_values
+from contend.writing import is_full, length_of, length_values
 
 WITH_PASSAGES = "correctness"
 """The metric whose judge has the cited passages at hand."""
@@ -151,7 +151,7 @@ async def judge_together(
             reply,
             len(judge_input.criteria),
             [each.name for each in judge_input.by_rubric],
-            with_fixes=judge_input.with_fixes,
+            with_fixes=judge_input.with_fixes and not is_full(submission.draft),
         ),
     )
     keep_verdicts(run, judge_input.doubtful, answer.value.citations)
@@ -229,7 +229,10 @@ def _scores(judge_input: _JudgeInput, reply: VerdictsReply, language: Language) 
     """One for each metric; the first has the fixes of what the submission lacks, too."""
     text = f"{judge_input.submission.content}\n{judge_input.view.text}"
     verdicts = {verdict.metric.strip(): verdict for verdict in reversed(reply.metrics)}
-    scores = [coverage_of(each, judge_input.criteria, reply.criteria, language) for each in judge_input.by_criteria]
+    full = is_full(judge_input.submission.draft)
+    scores = [
+        coverage_of(each, judge_input.criteria, reply.criteria, language, full=full) for each in judge_input.by_criteria
+    ]
     for each in judge_input.by_rubric:
         verdict = verdicts.get(each.name)
         none = each.with_score(None, WORDS[language].feedback.no_verdict)
@@ -246,9 +249,16 @@ def numbered_criteria(criteria: Sequence[Criterion], *, with_weights: bool = Fal
 
 
 def coverage_of(
-    config: MetricConfig, criteria: Sequence[Criterion], verdicts: Sequence[CriterionVerdict], language: Language
+    config: MetricConfig,
+    criteria: Sequence[Criterion],
+    verdicts: Sequence[CriterionVerdict],
+    language: Language,
+    *,
+    full: bool = False,
 ) -> MetricScore:
     """The weighted share of the criteria that are met, a partly met one counting half; fixes, the weightiest first.
+
+    `full`: the report has no room, so that the judge may ask for nothing where a criterion is not met.
 
     A criterion on which the judge said nothing takes no part; without any verdict coverage is unscored.
     """
@@ -266,7 +276,7 @@ def coverage_of(
         min(1.0, points / total),
         words.criteria_met.format(all=len(by_criterion), **counts),
         evidence=[each.evidence for _, each in by_number if each.verdict == "met" and each.evidence.strip()],
-        fixes=[_unmet(criteria[number - 1], each, language) for number, each in lacking],
+        fixes=[_unmet(criteria[number - 1], each, language) for number, each in lacking if each.fix or not full],
         verdicts={str(number): each.verdict for number, each in by_number},
     )
 

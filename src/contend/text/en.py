@@ -117,6 +117,7 @@ class Headings(NamedTuple):
     references: str = "References"
     also_read: str = "Also read"
     sources: str = "Sources"
+    judgement: str = " *(judgement)*"
 
 
 class FeedbackWords(NamedTuple):

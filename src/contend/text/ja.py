@@ -237,7 +237,9 @@ WORDS = Words(
         own_judges="審査員が執筆と同じモデル（{models}）です。別のモデルのほうが公平です"
         "（config/models.toml の [roles] evaluator と judge）",
     ),
-    headings=Headings("概要", "主な発見", "詳細な分析", "制約と課題", "参考文献", "ほかに読んだ資料", "出典"),
+    headings=Headings(
+        "概要", "主な発見", "詳細な分析", "制約と課題", "参考文献", "ほかに読んだ資料", "出典", "*（判断）*"
+    ),
     with_reason="{text}（{reason}）",
     partly="一部だけ: {reason}",
     nearest_excerpt=" 引用元で最も近い文:「{excerpt}」",

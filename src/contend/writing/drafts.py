@@ -186,7 +186,7 @@ def _block(block: AnyBlock, ids: Numbered, before: EarlierDraft) -> Block:
         case ParagraphOf():
             return Paragraph(sentences=_sentences(block.sentences, ids, before))
         case ListOf():
-            return ItemList(items=_sentences(block.items, ids, before))
+            return ItemList(items=_sentences(block.items, ids, before), numbered=block.numbered)
         case TableOf():
             rows = [before.rows[each.keep] if isinstance(each, KeptReply) else _row(each, ids) for each in block.rows]
             return Table(columns=[clean(each, single_line=True) for each in block.columns], rows=rows)

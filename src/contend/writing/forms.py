@@ -19,7 +19,7 @@ from contend.models.research import (
     flat_section,
 )
 from contend.prompts.research import PartLength
-from contend.report.plain import table_ruler, with_joined_marks
+from contend.report.plain import judgement_mark, table_ruler, with_joined_marks
 from contend.stores.documents import text_id
 from contend.text import WORDS, detect_language
 
@@ -46,7 +46,8 @@ def shown_draft(draft: Draft, numbers: Mapping[str, int | str], *, basis: bool =
             lines.append(f"\n## {heading}")
         if at.block and at.place.endswith(".1"):
             columns = f": {' | '.join(at.block.columns)}" if isinstance(at.block, Table) else ""
-            lines.append(f"{at.place.removesuffix('.1')} {at.block.type}{columns}")
+            kind = "numbered list" if isinstance(at.block, ItemList) and at.block.numbered else at.block.type
+            lines.append(f"{at.place.removesuffix('.1')} {kind}{columns}")
         lines.append(f"{at.place}: {_line(at, numbers, basis=basis)}")
     return "\n".join(lines).strip()
 
@@ -54,22 +55,43 @@ def shown_draft(draft: Draft, numbers: Mapping[str, int | str], *, basis: bool =
 class DraftLength(TypedDict):
     """As its Markdown is printed, in words and in characters other than spaces; whole, and by part.
 
-    Signs of Markdown count as `wc -w` counts them. Marks stand behind a word without a space and are none.
+    Signs of Markdown count as `wc -w` counts them. Marks stand behind a word without a space and are none, but for the
+    word that calls a statement a judgement.
     References are not counted; the list of sources by name, which a reader asks for, is in words: a draft knows how
     many names it will have, and not how long they are.
+
+    `reader_limit`: how long its reader lets it be, None for no limit; `room_left`: what is left of that. Both in words,
+    of a Japanese draft in characters.
     """
 
     draft_words: int
     draft_characters: int
     draft_parts: list[PartLength]
+    reader_limit: int | None
+    room_left: int | None
+
+
+def is_full(draft: Draft) -> bool:
+    """Whether its reader's limit leaves less than a twelfth: what comes in pushes something out."""
+    length = length_of(draft)
+    limit, left = length["reader_limit"], length["room_left"]
+    return limit is not None and left is not None and left * 12 < limit
 
 
 def length_of(draft: Draft) -> DraftLength:
     """How long a draft is."""
     numbers: dict[str, int] = {}
+    judgement = judgement_mark(draft)
 
     def statements(sign: str, part: Sequence[CitedSentence]) -> list[str]:
-        return [word for each in part for word in (sign, each.text + _printed_marks(each.passages, numbers))]
+        return [
+            word
+            for each in part
+            for word in (
+                sign,
+                each.text + _printed_marks(each.passages, numbers) + (judgement if each.is_judgement else ""),
+            )
+        ]
 
     headings = WORDS[detect_language(" ".join(each.text for each in draft.summary))].headings
     own, has_numbers = draft.own_headings, bool(draft.findings[1:]) or not draft.own_headings
@@ -97,11 +119,19 @@ def length_of(draft: Draft) -> DraftLength:
     parts = [PartLength(name=name, words=len(each), characters=sum(map(len, each))) for name, each in by_part]
     if own and draft.sources_by_name and numbers:
         parts.append(PartLength(name="sources", words=len(["##", headings.sources, *numbers, *numbers]), characters=0))
+    words, characters = sum(part.words for part in parts), sum(part.characters for part in parts)
+    limit = draft.reader_limit
     return {
-        "draft_words": sum(part.words for part in parts),
-        "draft_characters": sum(part.characters for part in parts),
+        "draft_words": words,
+        "draft_characters": characters,
         "draft_parts": parts,
+        "reader_limit": limit,
+        "room_left": None if limit is None else limit - (characters if _is_japanese(draft) else words),
     }
+
+
+def _is_japanese(draft: Draft) -> bool:
+    return detect_language(" ".join(each.text for each in draft.summary)) == "ja"
 
 
 CHARACTERS_A_WORD = 2
@@ -116,10 +146,10 @@ def length_values(length: Length) -> dict[str, int]:
 
 def over_limit(draft: Draft) -> str:
     """What to tell the writer of a draft that is longer than its reader allows; "" of any other."""
-    length, japanese = length_of(draft), detect_language(" ".join(each.text for each in draft.summary)) == "ja"
-    size, unit = (length["draft_characters"], "characters") if japanese else (length["draft_words"], "words")
-    if draft.reader_limit is None or size <= draft.reader_limit:
+    length, japanese = length_of(draft), _is_japanese(draft)
+    if length["room_left"] is None or length["room_left"] >= 0:
         return ""
+    size, unit = (length["draft_characters"], "characters") if japanese else (length["draft_words"], "words")
     parts = "; ".join(f"{each.name}: {each.characters if japanese else each.words}" for each in length["draft_parts"])
     return (
         f"the report has {size} {unit} as it is printed ({parts}), and its reader allows {draft.reader_limit}: "

@@ -1,0 +1,138 @@
+"""A last critical review of the merged report with the sources open, and the editor's mending of what it finds."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from langgraph.errors import NodeError
+from langgraph.types import Command, Send
+
+from contend.contest.editing import EDITOR, Edit, looking_tasks, open_edit, route_to_scores, submission_of
+from contend.contest.state import ContestState, ContestUpdate, ContestView
+from contend.errors import ContendError
+from contend.evidence.pool import numbers_of
+from contend.langgraph_compat import known_cause
+from contend.llm import Answer
+from contend.models.evaluation import Submission
+from contend.models.replies import FixesReply, RevisionReply
+from contend.models.research import Draft
+from contend.models.task import CallUsage
+from contend.prompts.research import FixesPrompt, MarkedPlace, RevisePrompt
+from contend.research.asking import Review, faults_of_review
+from contend.research.writing import marks_of
+from contend.services import Services
+from contend.writing import (
+    faults_of_revision,
+    length_of,
+    length_values,
+    over_limit,
+    revise,
+    shown_draft,
+    without_planted_text,
+)
+
+MOST_LOOKS = 2
+"""How often the reviewer may look things up before it lists fixes."""
+
+
+@dataclass(frozen=True)
+class ReviewingNodes:
+    """From the merged report to the one that judges see."""
+
+    services: Services
+
+    async def review_merged(self, state: ContestState) -> ContestUpdate:
+        """Name what to look up about the merged report, or what to mend in it."""
+        work = await open_edit(self.services, state)
+        looks = state.get("review_looks", 0)
+        draft = (await self.services.require_submission(ContestView(state).editing.document)).draft
+        review = await review_merged(work, draft, looks=looks)
+        await work.run.keep_calls([review.usage])
+        if review.actions:
+            return {"editor_actions": review.actions, "review_looks": looks + 1}
+        return {"editor_actions": [], "merged_fixes": review.text()}
+
+    async def route_after_review(
+        self, state: ContestState
+    ) -> list[Send] | Literal["collect_looks", "mend_merged", "choose_report"]:
+        """What is looked up, then what is mended; without fixes to the judges."""
+        if state.get("editor_actions"):
+            return await looking_tasks(self.services, state) or "collect_looks"
+        return "mend_merged" if state.get("merged_fixes") else await route_to_scores(self.services, state)
+
+    async def mend_merged(self, state: ContestState) -> ContestUpdate:
+        """The merged report with the fixes; everything else stays word for word."""
+        if not state.get("merged_fixes"):
+            return {}
+        work, view = await open_edit(self.services, state), ContestView(state)
+        merged = await self.services.require_submission(view.editing.document)
+        draft, usage = await mend_merged(work, merged, state["merged_fixes"])
+        await work.run.keep_calls([usage])
+        document = await self.services.submissions.put(submission_of(work, draft))
+        editing = view.editing.model_copy(update={"document": document, "mended": True})
+        return {"editing": editing.model_dump(mode="json"), "merged_fixes": ""}
+
+    async def keep_merged(self, _state: ContestState, error: NodeError) -> Command[Literal["mend_merged"]]:
+        """Without a reviewer, or where its fixes cannot be made, the report goes to the judges as it was merged."""
+        known_cause(error, ContendError)
+        return Command(update={"merged_fixes": "", "editor_actions": []}, goto="mend_merged")
+
+    async def route_after_mending(self, state: ContestState) -> list[Send] | Literal["choose_report"]:
+        return await route_to_scores(self.services, state)
+
+
+async def review_merged(work: Edit, draft: Draft, *, looks: int) -> Review:
+    """What to look up about the merged draft, or what to mend in it. `looks`: how often the reviewer looked.
+
+    Raises:
+        ModelError: the reviewer's model failed.
+    """
+    looks_left = max(0, MOST_LOOKS - looks)
+    prompt = FixesPrompt(
+        head=work.head(),
+        draft=shown_draft(draft, numbers_of(work.ids)),
+        marks=[MarkedPlace(**mark) for mark in await marks_of(draft, work.offered())],
+        reports=work.reports(),
+        log=work.log(),
+        looks=looks_left,
+        sources=list(work.desk.sources),
+        can_find=work.desk.can_find,
+        catalogue=work.catalogue if looks_left else "",
+        **length_of(draft),
+        **length_values(work.run.options.length),
+    )
+    answer: Answer[FixesReply] = await work.run.model("reviewer").ask(
+        prompt,
+        FixesReply,
+        scope=work.run.scope(
+            "reviewer", team_id=EDITOR, step="merged" if not looks else f"merged look {looks}", passages=tuple(work.ids)
+        ),
+        faults=lambda reply: faults_of_review(work.desk, reply, looks_left),
+    )
+    actions = work.desk.actions(answer.value.actions, "reviewer") if looks_left else []
+    return Review(answer.value, actions, dict(enumerate(work.ids, start=1)), answer.usage)
+
+
+async def mend_merged(work: Edit, merged: Submission, fixes: str) -> tuple[Draft, CallUsage]:
+    """The merged draft with what the fixes change.
+
+    Raises:
+        ModelError: the editor's model failed.
+    """
+    draft, ids = merged.draft, dict(enumerate(work.ids, start=1))
+    guard, parts = work.guard(), len(work.pool["parts"])
+    prompt = RevisePrompt(
+        head=work.head(with_looked=True),
+        draft=shown_draft(draft, numbers_of(work.ids)),
+        fixes=fixes,
+        **length_of(draft),
+        **length_values(work.run.options.length),
+    )
+    answer = await work.run.model("writer").ask(
+        prompt,
+        RevisionReply,
+        scope=work.run.scope("writer", team_id=EDITOR, step="mend", passages=tuple(work.ids)),
+        faults=lambda reply: (
+            faults_of_revision(reply, draft, ids, parts, guard) or over_limit(revise(draft, reply, ids, []))
+        ),
+    )
+    return without_planted_text(revise(draft, answer.value, ids, []), guard), answer.usage
