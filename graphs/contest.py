@@ -7,7 +7,7 @@ Each node, what it does, and what comes next: → one of these, ⇒ one for each
     set_criteria    what a very good report has         ⇒ team
     team            a team's rounds: team.py            → find_near_ties
     find_near_ties  whose best scores are nearly equal  → synthesize, ⇒ compare_pair, or → pick_winner
-    synthesize      an editor merges  ⇒ score_merged, compare_merged, look_up, → collect_looks, review_merged, choose_report
+    synthesize  merges ⇒ look_up, score_merged, compare_merged, collect_looks, review_merged, mend_merged, choose_report
     look_up         what editor or reviewer wants to see → collect_looks
     collect_looks   adds it to the passages             → synthesize, review_merged
     review_merged   a last review  ⇒ score_merged, compare_merged, look_up, → collect_looks, mend_merged, choose_report

@@ -13,7 +13,8 @@ Each node, what it does, and what comes next: → one of these, ⇒ one for each
     read           a section, a neighbourhood or a page   → collect
     collect        adds to the evidence                   → supervise, review
     screen         which passages speak to AI systems     → write
-    write          the draft; what it says is not found   ⇒ search, find, read, or → supervise
+    write          the draft; what it says is not found   ⇒ search, find, read, or → mend, supervise
+    mend           what code refutes of it, anew          ⇒ search, find, read, or → supervise
     review         accepts, mends or looks something up   ⇒ search, find, read, or → supervise
 
 `build_research_graph` adds them; the state is in `contend.research.state`.

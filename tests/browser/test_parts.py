@@ -9,7 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from browser.conftest import prepared
-from fakes.kilns import THEME, TOO_FEW, action, script, step, write_kilns
+from fakes.contests import preferring
+from fakes.kilns import THEME, TOO_FEW, action, fixes, script, step, write_kilns
 from fakes.servers import Server, agent_server
 from fakes.vendors import Vendors
 
@@ -89,8 +90,11 @@ def test_the_parts_of_the_question_fill_up_while_a_team_researches(page: Page, l
 
 
 def test_the_editors_report_is_nobodys_win_on_the_page_of_its_run_in_the_history_and_beside_another(
-    page: Page, last_step: Event
+    page: Page, last_step: Event, endpoint: Vendors
 ) -> None:
+    endpoint.reply(fixes(accept=True), prompt="research/review", match="# Reports that the draft was merged from")
+    endpoint.malform(lambda reply: reply.replace('"title": "', '"title": "Merged: '), prompt="research/merge")
+    preferring(endpoint, merged=True)
     last_step.set()
     for title in (THEME, "Who guards kiln-03?"):
         page.get_by_role("link", name="Ask", exact=True).click()

@@ -32,6 +32,7 @@ PROMPTS = {
     "RevisionReply": "research/revise",
     "FixesReply": "research/review",
     "MergeReply": "research/merge",
+    "MendedReply": "research/mend",
     "CriteriaReply": "evaluator/criteria",
     "VerdictsReply": "evaluator/verdicts",
     "MetricReply": "evaluator/metric",
@@ -155,7 +156,7 @@ def _report(request: ChatRequest) -> dict[str, Any]:
     quotes = _quotes(request)
     body = quotes or [_statement(_opening(request), [], "judgement")]
     rows = [_row(each) for each in quotes[:2]]
-    table = [{"type": "table", "columns": ["Statement", "No."], "rows": rows}] if rows else []
+    table = [{"type": "table", "columns": ["Statement", "Where"], "rows": rows}] if rows else []
     return {
         "sources_by_name": False,
         "own_headings": False,
@@ -213,11 +214,16 @@ def _statement(text: str, sources: list[int], kind: str = "stated") -> dict[str,
 
 
 def _row(statement: dict[str, Any]) -> dict[str, Any]:
-    """The statement and the number of its passage, each cell with its sources."""
+    """The statement and where it stands, each cell with its sources."""
     sources = statement["sources"]
-    texts = (statement["text"][:80], str(sources[0]))
+    texts = (statement["text"][:80], "above")
     cells = [{"text": text, "sources": sources} for text in texts]
     return {"cells": cells, "sources": [], "kind": statement["kind"], "basis": statement["basis"]}
+
+
+def _mended(_request: ChatRequest) -> dict[str, Any]:
+    """Nothing anew: what code refutes stays as it is."""
+    return {"statements": []}
 
 
 def _fixes(request: ChatRequest) -> dict[str, Any]:
@@ -433,6 +439,7 @@ _REPLIES = {
     "RevisionReply": _revision,
     "FixesReply": _fixes,
     "MergeReply": _merge,
+    "MendedReply": _mended,
     "CriteriaReply": _criteria,
     "VerdictsReply": _verdicts,
     "MetricReply": _metric,

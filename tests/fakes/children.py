@@ -81,6 +81,7 @@ class Child:
             try:
                 event: Event = json.loads(line)
             except ValueError:
+                assert not line.endswith("\n"), f"a line that is no JSON: {line}"
                 return  # cut off by a kill
             self.events.append(event)
             yield event

@@ -225,7 +225,8 @@ def _instance(schema: dict[str, Any], shapes: dict[str, Any]) -> Any:  # noqa: A
         case {"anyOf": choices}:
             return _instance(next(each for each in choices if each.get("type") != "null"), shapes)
         case {"properties": properties}:
-            return {name: _instance(each, shapes) for name, each in properties.items()}
+            # What it says stands in no passage, so that it quotes none.
+            return {name: [] if name == "quotes" else _instance(each, shapes) for name, each in properties.items()}
         case {"type": "array"}:
             return [_instance(schema["items"], shapes)] * max(1, schema.get("minItems", 0))
         case {"type": "integer" | "number"}:

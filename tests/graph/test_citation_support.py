@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from contend.checks import Claim, ClaimCheck, DraftClaim, PassageText
-from contend.checks.claims import Level
 from contend.models.evaluation import CitationWord
 from contend.team.support import CheckedClaim, Citations
 from contend.text import without_marks
@@ -105,14 +104,14 @@ async def test_a_judge_is_asked_about_all_that_code_does_not_see_supported_and_i
     assert supported or re.search(r"killed process loses .* Nearest in the source: “.{20,}”", to_check)
 
 
-def test_a_judges_word_is_for_a_sentence_its_calculation_and_its_passages_and_where_code_doubts() -> None:
+def test_a_judges_word_is_for_a_sentence_its_calculation_and_its_passages() -> None:
     both = PassageText("a", "A", "It hums."), PassageText("b", "B", "It sings.")
 
-    def checked(expression: str = "", passages: tuple[PassageText, ...] = both, level: Level = "near") -> CheckedClaim:
+    def checked(expression: str = "", passages: tuple[PassageText, ...] = both) -> CheckedClaim:
         claim = Claim(text="It is 8.", kind="derived", expression=expression)
-        return CheckedClaim(DraftClaim("summary 1", claim, passages), ClaimCheck(level=level, support=0.9))
+        return CheckedClaim(DraftClaim("summary 1", claim, passages), ClaimCheck(level="supported", support=0.9))
 
-    citations = Citations([checked(), checked(level="supported")], 0)
+    citations = Citations([checked(), checked("2 * 4")], 0)
 
     assert checked().key == checked(passages=both[::-1]).key != checked("2 * 4").key
     claims = citations.with_verdicts({checked().key: CitationWord("absent")}).claims

@@ -44,7 +44,7 @@ async def test_a_report_has_sections_lists_and_tables_and_every_mark_is_a_source
     body = state["report"]["detailed_analysis"]
     assert "### Overview" in body
     assert "\n- " in body
-    assert re.search(r"\| Statement \| No\. \|\n\|---\|---\|\n\| .+\[\d+\] \| \d+\[\d+\] \|", body)
+    assert re.search(r"\| Statement \| Where \|\n\|---\|---\|\n\| .+\[\d+\] \| above\[\d+\] \|", body)
     assert len(state["report"]["sources"]) >= 2
 
 
@@ -81,7 +81,7 @@ async def test_a_revision_sees_the_type_of_each_block_and_both_lengths(
     (prompt,) = prompts_of(vendors, "research/revise")
     assert re.search(r"^1\.1 paragraph\n1\.1\.1: ", prompt, re.MULTILINE)
     assert re.search(r"^2\.1 list\n2\.1\.1: ", prompt, re.MULTILINE)
-    assert re.search(r"^2\.2 table: Statement \| No\.\n2\.2\.1: .* \| \d", prompt, re.MULTILINE)
+    assert re.search(r"^2\.2 table: Statement \| Where\n2\.2\.1: .* \| above", prompt, re.MULTILINE)
     assert re.search(
         r"The draft has \d+ words \(title: \d+; summary: \d+; .*; section 2: \d+; limits: \d+\); about 1500", prompt
     )

@@ -51,7 +51,7 @@ def contest_of(workspace: Path, documents: Path, vendors: Vendors, percents: dic
     for team, percent in percents.items():
         vendors.malform(with_sign(SIGNS[team]), model=team, prompt="research/write")
         verdict = json.dumps({"reason": "Fair.", "evidence": [], "percent": percent})
-        vendors.reply(verdict, prompt="evaluator/metric", match=re.escape(SIGNS[team]))
+        vendors.reply(verdict, prompt="evaluator/metric", match=re.escape(SIGNS[team].removesuffix(".")))
     return Contest(workspace, documents, vendors.base_url, defaults={"learn": False, "synthesis": False})
 
 
@@ -67,7 +67,8 @@ def with_sign(*signs: str) -> Callable[[str], str]:
 def prefer(vendors: Vendors, team: str) -> None:
     """A judge that finds a team's report better wherever it stands."""
     for place, heading in (("first", "# First report"), ("second", "# Second report")):
-        pattern = rf"{heading}\n(?:(?!# (?:Second report|Task)).)*{re.escape(SIGNS[team])}"
+        sign = re.escape(SIGNS[team].removesuffix("."))
+        pattern = rf"{heading}\n(?:(?!# (?:Second report|Task)).)*{sign}"
         verdict = json.dumps({"reason": "It says more.", "choice": place})
         vendors.reply(verdict, prompt="pairwise/compare", match=pattern)
 

@@ -347,7 +347,7 @@ def test_a_revision_that_takes_every_section_away_leaves_them() -> None:
         ),
         (statement_reply("Bridges hum [2].", 2), "summary 1: [2] stands in the text: name passages in `sources` only"),
         (statement_reply("Bridges hum."), "summary 1: it is stated and names no passage"),
-        (statement_reply("12 * 20 is 240.", kind="derived"), "summary 1: it is derived and names no passage"),
+        (statement_reply("So it is 240.", kind="derived"), "summary 1: it is derived and names no passage"),
     ],
 )
 def test_a_writer_is_told_what_is_wrong_with_its_reply(statement: dict[str, Any], fault: str) -> None:

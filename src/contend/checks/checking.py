@@ -45,11 +45,16 @@ def check_claim(claim: Claim, passages: Sequence[PassageText], others: Sequence[
 # The metrics, the comparison of two teams and the published report ask about the same sentences.
 @lru_cache(maxsize=4096)
 def _check(claim: Claim, passages: tuple[PassageText, ...], others: tuple[PassageText, ...]) -> ClaimCheck:
-    if claim.kind in {"judgement", "not_found"}:
+    if claim.refuted:
+        mark = Mark(rule="refuted", detail="", line=claim.refuted)
+        return ClaimCheck(level="unsupported", support=0.0, marks=[mark])
+    if claim.kind in {"judgement", "not_found", "lead_in"}:
         return ClaimCheck(level="not_needed", support=1.0)
     if not passages:
         return ClaimCheck(level="unsupported", support=0.0, marks=[_mark(claim, "no_passage")])
     strongest = strength(claim.comparison_text, passages)
+    if claim.quoted:
+        return ClaimCheck(level="supported", support=1.0, nearest=strongest.nearest, excerpt=strongest.sentence)
     if claim.kind == "derived":
         support, marks = _check_derived_claim(claim, strongest, passages)
     else:

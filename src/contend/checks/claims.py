@@ -14,7 +14,7 @@ from pydantic import Field
 from contend.models.record import Record, Score, Text
 from contend.models.research import ClaimKind, Draft, Passage
 from contend.retrieval import default_embedder
-from contend.text import detect_language, en, split_sentences, terms
+from contend.text import WORDS, detect_language, en, split_sentences, terms
 
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
@@ -25,13 +25,16 @@ Level = Literal["supported", "near", "unsupported", "not_needed"]
 class Claim(Record, frozen=True):
     """A sentence without its citation marks. `expression`: the arithmetic behind a derived figure, as `21.4 * 4`.
 
-    `cells`: of a table's row what its cells say; "" for a sentence.
+    `cells`: of a table's row what its cells say; "" for a sentence. `quoted`: its passages have the words that it
+    quotes; `refuted`: what code refutes of it, for readers.
     """
 
     text: Text
     kind: ClaimKind = "stated"
     expression: str = ""
     cells: str = ""
+    quoted: bool = False
+    refuted: str = ""
 
     @property
     def comparison_text(self) -> str:
@@ -104,6 +107,11 @@ def claims_of(draft: Draft, passages: Sequence[Passage]) -> list[DraftClaim]:
                 kind=at.sentence.kind,
                 expression=at.sentence.basis if at.sentence.kind == "derived" else "",
                 cells="; ".join(filter(None, at.row.texts())) if at.row else "",
+                quoted=bool(at.sentence.quotes) and at.sentence.kind == "stated",
+                refuted="; ".join(
+                    WORDS[detect_language(at.sentence.text)].refuted[each.rule].format(detail=each.detail)
+                    for each in at.sentence.refuted
+                ),
             ),
             tuple(texts[name] for name in dict.fromkeys(at.sentence.passages) if name in texts),
         )

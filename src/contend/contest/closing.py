@@ -179,7 +179,8 @@ class ClosingNodes:
         for text in filter(line_of.get, statements):
             line, claim = line_of[text], claims.get(text)
             excerpt = without_sentences(claim.check.excerpt, orders.in_sentence) if claim else ""
-            doubtful.append(DoubtfulLine(line, claim.doubt(line) if claim else "", excerpt))
+            refuted = claim is not None and bool(claim.statement.claim.refuted)
+            doubtful.append(DoubtfulLine(line, claim.doubt(line) if claim else "", excerpt, refuted=refuted))
         for text, lacking in (support.partly if support else {}).items():
             if text in line_of and text not in statements:
                 rest = plain_sentence(without_sentences(lacking, orders.in_sentence))

@@ -1,5 +1,6 @@
 """The editor, which merges the teams' best reports: judged like any other, theirs is published if it is not worse."""
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +38,9 @@ from contend.writing import (
     faults_of,
     length_of,
     length_values,
+    marks_of,
     over_limit,
+    prove,
     shown_draft,
     without_planted_text,
 )
@@ -81,12 +84,18 @@ class EditingNodes:
         if answer.value.report is None:
             raise ReplyError("the editor gave no report")
         draft = without_planted_text(draft_of(answer.value.report, _numbered(work), []), work.guard())
+        draft = await proven(work, draft)
         submission = submission_of(work, draft)
+        language = work.run.options.language
         teams = {label: outcome.team_id for label, outcome in zip(_LABELS, work.outcomes, strict=False)}
         parts = {teams[part.report]: part.what for part in answer.value.report.taken if part.report in teams}
         document = await self.services.submissions.put(submission)
         editing = Editing(document=document, reports=len(work.outcomes), taken=parts)
-        return {"editing": editing.model_dump(mode="json"), "editor_actions": []}
+        return {
+            "editing": editing.model_dump(mode="json"),
+            "editor_actions": [],
+            "merged_fixes": "\n".join(f"- {mark['place']}: {mark['text']}" for mark in marks_of(draft, language)),
+        }
 
     async def collect_looks(self, state: ContestState) -> ContestUpdate:
         """Add what the editor looked up to the shared evidence."""
@@ -134,8 +143,10 @@ class EditingNodes:
 
     async def route_after_merging(
         self, state: ContestState
-    ) -> list[Send] | Literal["choose_report", "collect_looks", "review_merged"]:
+    ) -> list[Send] | Literal["choose_report", "collect_looks", "review_merged", "mend_merged"]:
         """What the editor looks up; then the merged report to a reviewer where there are sources to open, or to judges.
+
+        What code refutes of it is mended before them.
 
         Where a model reads all there is, the editor had it before its eyes, and so had each team's reviewer.
         """
@@ -145,7 +156,10 @@ class EditingNodes:
             return "choose_report"
         work = await open_edit(self.services, state)
         affords = work.run.ledger.remaining_share() >= work.run.options.judgment.budget_reserve
-        return "review_merged" if affords and not work.is_whole else await route_to_scores(self.services, state)
+        if affords and not work.is_whole:
+            return "review_merged"
+        is_refuted = affords and state.get("merged_fixes")
+        return "mend_merged" if is_refuted else await route_to_scores(self.services, state)
 
     async def route_after_choice(self, state: ContestState) -> list[Send] | Literal["pick_winner"]:
         """A team's report is published after all: which one is decided now."""
@@ -403,6 +417,12 @@ def _size(submission: Submission, outcome: TeamOutcome) -> int:
 def _draft_size(submission: Submission) -> int:
     numbers = numbers_of([each.id for each in submission.passages])
     return estimate_tokens(shown_draft(submission.draft, numbers))
+
+
+async def proven(work: Edit, draft: Draft) -> Draft:
+    """The draft with what code refutes of each statement; in a thread."""
+    around = f"{work.question}\n{work.run.options.instructions}"
+    return await asyncio.to_thread(prove, draft, work.offered(), around=around)
 
 
 def submission_of(work: Edit, draft: Draft) -> Submission:

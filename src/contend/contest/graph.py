@@ -296,6 +296,7 @@ def _add_editor(graph: ContestGraph, services: Services, editing: EditingNodes) 
             "look_up": "each action",
             "collect_looks": "nothing to look up",
             "review_merged": "sources to open",
+            "mend_merged": "code refutes something",
             "score_merged": "each metric",
             "compare_merged": "each order",
             "choose_report": "nothing merged",

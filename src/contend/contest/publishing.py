@@ -1,6 +1,7 @@
 """The winner's report as files, what a reader needs to know of the run behind it, and what failed in it."""
 
 import asyncio
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -33,13 +34,14 @@ DOUBTFUL_SIGN = "⚠"
 class DoubtfulLine(NamedTuple):
     """A published sentence or row that its source was not seen to say, why, and the nearest text of the source.
 
-    `partly`: the source says a part of it; it is listed, and carries no sign.
+    `partly`: the source says a part of it; it is listed, and carries no sign. `refuted`: it is struck out.
     """
 
     text: str
     reason: str
     excerpt: str
     partly: bool = False
+    refuted: bool = False
 
     def line(self, language: Language) -> str:
         """It and what is doubtful about it, in the language's words."""
@@ -50,13 +52,15 @@ class DoubtfulLine(NamedTuple):
 
 
 def with_signs(report: ResearchReport, doubtful: Sequence[DoubtfulLine]) -> ResearchReport:
-    """The report with a sign behind each doubtful sentence."""
+    """The report with a sign behind each doubtful sentence, and what code refutes struck out."""
 
     def with_sign(text: str) -> str:
         for line in doubtful:
             if not line.partly:
                 sentence, bar = (line.text[:-2], " |") if line.text.startswith("| ") else (line.text, "")
-                text = text.replace(line.text, f"{sentence} {DOUBTFUL_SIGN}{bar}")
+                text = text.replace(
+                    line.text, f"{_struck(sentence) if line.refuted else sentence} {DOUBTFUL_SIGN}{bar}"
+                )
         return text
 
     return report.model_copy(
@@ -66,6 +70,17 @@ def with_signs(report: ResearchReport, doubtful: Sequence[DoubtfulLine]) -> Rese
             "detailed_analysis": with_sign(report.detailed_analysis),
         }
     )
+
+
+_CELLS = re.compile(r"(?<!\\)\|")
+
+
+def _struck(text: str) -> str:
+    """A sentence, or each cell of a row, struck out."""
+    if not text.startswith("| "):
+        return f"~~{text}~~"
+    cells = [each.strip() for each in _CELLS.split(text[2:])]
+    return f"| {' | '.join(f'~~{each}~~' if each else each for each in cells)}"
 
 
 def head_of(

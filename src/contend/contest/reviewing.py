@@ -6,7 +6,7 @@ from typing import Literal
 from langgraph.errors import NodeError
 from langgraph.types import Command, Send
 
-from contend.contest.editing import EDITOR, Edit, looking_tasks, open_edit, route_to_scores, submission_of
+from contend.contest.editing import EDITOR, Edit, looking_tasks, open_edit, proven, route_to_scores, submission_of
 from contend.contest.state import ContestState, ContestUpdate, ContestView
 from contend.errors import ContendError
 from contend.evidence.pool import numbers_of
@@ -18,12 +18,12 @@ from contend.models.research import Draft
 from contend.models.task import CallUsage
 from contend.prompts.research import FixesPrompt, MarkedPlace, RevisePrompt
 from contend.research.asking import Review, faults_of_review
-from contend.research.writing import marks_of
 from contend.services import Services
 from contend.writing import (
     faults_of_revision,
     length_of,
     length_values,
+    marks_of,
     over_limit,
     revise,
     shown_draft,
@@ -49,7 +49,8 @@ class ReviewingNodes:
         await work.run.keep_calls([review.usage])
         if review.actions:
             return {"editor_actions": review.actions, "review_looks": looks + 1}
-        return {"editor_actions": [], "merged_fixes": review.text()}
+        fixes = "\n".join(filter(None, [state.get("merged_fixes", ""), review.text()]))
+        return {"editor_actions": [], "merged_fixes": fixes}
 
     async def route_after_review(
         self, state: ContestState
@@ -67,7 +68,7 @@ class ReviewingNodes:
         merged = await self.services.require_submission(view.editing.document)
         draft, usage = await mend_merged(work, merged, state["merged_fixes"])
         await work.run.keep_calls([usage])
-        document = await self.services.submissions.put(submission_of(work, draft))
+        document = await self.services.submissions.put(submission_of(work, await proven(work, draft)))
         editing = view.editing.model_copy(update={"document": document, "mended": True})
         return {"editing": editing.model_dump(mode="json"), "merged_fixes": ""}
 
@@ -90,7 +91,7 @@ async def review_merged(work: Edit, draft: Draft, *, looks: int) -> Review:
     prompt = FixesPrompt(
         head=work.head(),
         draft=shown_draft(draft, numbers_of(work.ids)),
-        marks=[MarkedPlace(**mark) for mark in await marks_of(draft, work.offered())],
+        marks=[MarkedPlace(**mark) for mark in marks_of(draft, work.run.options.language)],
         reports=work.reports(),
         log=work.log(),
         looks=looks_left,

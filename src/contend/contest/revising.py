@@ -1,5 +1,6 @@
 """The revision of a report that a person sent back with a comment: by its writer, or by the editor."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -28,6 +29,7 @@ from contend.writing import (
     length_of,
     length_values,
     over_limit,
+    prove,
     revise,
     shown_draft,
     without_planted_text,
@@ -113,7 +115,9 @@ async def revised_draft(work: Revision) -> tuple[Draft, list[str]]:
         ),
     )
     await run.keep_calls([answer.usage])
-    return without_planted_text(revised(reply=answer.value), guard), answer.value.not_done
+    new = without_planted_text(revised(reply=answer.value), guard)
+    around = f"{work.question}\n{options.instructions}\n{work.comment}"
+    return await asyncio.to_thread(prove, new, passages, around=around), answer.value.not_done
 
 
 def _with_draft(submission: Submission, draft: Draft, work: Revision) -> Submission:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from contend.models.record import Record, Score, Text
 from contend.models.replies import FixReply, Reply, WholeNumber
@@ -171,13 +171,32 @@ class CitationVerdict(Reply):
         return CitationWord(self.verdict, self.reason if self.verdict in {"partly", "contradicted", "absent"} else "")
 
 
+class Doubt(Reply):
+    """A statement that a judge does not accept, by its place. `quote`: of its passages, the words that it rests on."""
+
+    place: str = Field(min_length=1, max_length=20)
+    reason: str = Field(min_length=2, max_length=200)
+    quote: str = Field(max_length=400)
+    verdict: Literal["partly", "contradicted", "absent"]
+
+
 class VerdictsReply(Reply):
-    """A judge's verdicts on a submission: on doubtful citations, on each criterion, on each metric; what it lacks."""
+    """A judge's verdicts on a submission: on its statements, on each criterion, on each metric; what it lacks.
+
+    `citations`: on statements that quote nothing; `doubts`: on those of all others that it does not accept.
+    """
 
     citations: list[CitationVerdict] = Field(max_length=MOST_CITATIONS)
+    doubts: list[Doubt] = Field(max_length=40)
     criteria: list[CriterionVerdict] = Field(max_length=MOST_CRITERIA)
     metrics: list[MetricVerdict] = Field(max_length=20)
     missing: list[FixReply] = Field(max_length=6)
+
+    # A recording from before judges saw quotes says nothing of it.
+    @model_validator(mode="before")
+    @classmethod
+    def _no_doubts(cls, reply: object) -> object:
+        return {"doubts": [], **reply} if isinstance(reply, dict) else reply
 
 
 class MetricReply(Reply):

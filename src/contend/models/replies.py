@@ -70,11 +70,28 @@ class StepReply(Reply):
     done: bool
 
 
-class StatementReply(Reply):
-    """A sentence or list item. `basis`: arithmetic of a derived figure, or part and key words of what is not found."""
+# A recording from before statements were quoted says nothing of it.
+_Quotes = Annotated[list[Annotated[str, Field(max_length=400)]], Field(max_length=8)]
+
+
+class _Grounds(Reply):
+    """What carries a statement: passages by number, their words, its kind and what it is reckoned from."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _not_quoted(cls, reply: object) -> object:
+        return {"quotes": [], **reply} if isinstance(reply, dict) else reply
+
+
+class StatementReply(_Grounds):
+    """A sentence or list item. `basis`: arithmetic of a derived figure, or part and key words of what is not found.
+
+    `quotes`: words that carry it, as they stand in its passages.
+    """
 
     text: str = Field(min_length=2, max_length=1_200)
     sources: list[WholeNumber] = Field(max_length=_MOST_SOURCES)
+    quotes: _Quotes
     kind: ClaimKind
     basis: str = Field(max_length=_LONGEST_BASIS)
 
@@ -111,11 +128,12 @@ _Cell = Annotated[
 ]
 
 
-class RowReply(Reply):
-    """A table's row; sources, kind and basis are those of the row as a whole."""
+class RowReply(_Grounds):
+    """A table's row; sources, kind and basis are those of the row as a whole, and quotes carry all its cells."""
 
     cells: list[_Cell] = Field(min_length=1, max_length=8)
     sources: list[WholeNumber] = Field(max_length=_MOST_SOURCES)
+    quotes: _Quotes
     kind: ClaimKind
     basis: str = Field(max_length=_LONGEST_BASIS)
 
@@ -246,6 +264,19 @@ class RevisionReply(Reply):
     sections: list[SectionChange] = Field(max_length=14)
     limits: Limits | None
     lessons: list[WholeNumber] = Field(max_length=8)
+
+
+class MendedStatement(Reply):
+    """A statement or row anew, by its place; None: it is left out."""
+
+    place: str = Field(min_length=1, max_length=20)
+    statement: StatementReply | RowReply | None
+
+
+class MendedReply(Reply):
+    """Statements that code has refuted, anew."""
+
+    statements: list[MendedStatement] = Field(max_length=60)
 
 
 class FixReply(Reply):

@@ -112,24 +112,38 @@ class Passage(Record):
 
 
 ClaimKind = Annotated[
-    Literal["stated", "derived", "judgement", "not_found"],
+    Literal["stated", "derived", "judgement", "not_found", "lead_in"],
     # Drafts of earlier releases call it open.
     BeforeValidator(lambda kind: "not_found" if kind == "open" else kind),
 ]
-"""A passage says it; it follows from passages; it is the writer's own word; nothing was found on it."""
+"""A passage says it; it follows from passages; the writer's own word; nothing was found on it; it introduces others."""
+
+
+class Refutation(Record):
+    """What code has refuted of a statement: no reply of a model clears it.
+
+    `quote`: words that stand in none of its passages; `figure`: figures, dates and identifiers that nothing carries;
+    `sum`: figures that its sums do not give; `input`: numbers of a sum that nothing has. `detail` names them.
+    """
+
+    rule: Literal["quote", "figure", "sum", "input"]
+    detail: str
 
 
 class CitedSentence(Record):
     """A statement and the ids of the passages it rests on.
 
-    `basis`: of a derived figure the arithmetic, such as `21.4 * 4`; of what is not found
-    the number of its part and the key words that would find it, such as `3: recovery time`.
+    `quotes`: the words that carry it, as they stand in these passages. `basis`: of a derived figure the arithmetic,
+    such as `21.4 * 4`; of a judgement the values that it proposes, `proposed: 2000`; of what is not found the number of
+    its part and the key words that would find it, such as `3: recovery time`.
     """
 
     text: Text
     passages: list[str] = Field(default_factory=list)
+    quotes: list[str] = Field(default_factory=list)
     kind: ClaimKind = "stated"
     basis: str = ""
+    refuted: list[Refutation] = Field(default_factory=list)
 
     @property
     def is_judgement(self) -> bool:
@@ -173,8 +187,10 @@ class TableRow(Record):
 
     cells: list[_Cell] = Field(min_length=1)
     passages: list[str] = Field(default_factory=list)
+    quotes: list[str] = Field(default_factory=list)
     kind: ClaimKind = "stated"
     basis: str = ""
+    refuted: list[Refutation] = Field(default_factory=list)
 
     def texts(self) -> list[str]:
         return [cell.text for cell in self.cells]
@@ -234,7 +250,9 @@ class Table(Record):
         own = [*chain(*row.passages_by_cell())]
         others = chain(*(chain(*each.passages_by_cell()) for each in self.rows)) if row.kind == "derived" else ()
         return CitedSentence(
-            text="; ".join(cells), passages=list(dict.fromkeys(own or others)), kind=row.kind, basis=row.basis
+            text="; ".join(cells),
+            passages=list(dict.fromkeys(own or others)),
+            **row.model_dump(include={"quotes", "kind", "basis", "refuted"}),
         )
 
 

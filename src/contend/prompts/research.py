@@ -24,6 +24,16 @@ from contend.prompts.values import (
 from contend.text import clean, compact_tables, file_name
 
 
+class RefutedStatement(PromptPart):
+    """A statement of a draft as prompts show it, and what code refutes of it."""
+
+    place: str
+    heading: Heading = ""
+    text: DraftText
+    quotes: list[Annotated[str, outside("quote")]] = []
+    reasons: list[Text]
+
+
 class ShownPassage(PromptPart):
     """A passage under its number."""
 
@@ -226,7 +236,10 @@ class StepLog(PromptValues, prompt="researcher/log"):
 
 
 class StepPrompt(PromptValues, prompt="researcher/step"):
-    """The next research step. `room`: tokens that may be held; `tokens`: tokens held now."""
+    """The next research step. `room`: tokens that may be held; `tokens`: tokens held now.
+
+    `pinned`: what the report at hand rests on, which cannot be given up.
+    """
 
     head: str
     log: str = ""
@@ -236,6 +249,7 @@ class StepPrompt(PromptValues, prompt="researcher/step"):
     held: Annotated[str, outside("passages")] = ""
     tokens: int
     room: int
+    pinned: list[int] = []
     beyond: list[int] = []
     rejected: Feedback = ""
     step_tokens: int
@@ -278,6 +292,13 @@ class TeamReport(ShownDraft):
 
     label: str
     feedback: Feedback = ""
+
+
+class MendPrompt(PromptValues, prompt="research/mend"):
+    """Statements that code has refuted, to be written anew."""
+
+    head: str
+    statements: list[RefutedStatement]
 
 
 class FixesPrompt(PromptValues, ShownDraft, WantedLength, prompt="research/review"):

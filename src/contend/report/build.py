@@ -158,6 +158,7 @@ def build_report(
     Raises:
         DraftError: the findings say nothing.
     """
+    draft = presentable(draft)
     citations = _Citations(draft, passages, results)
     summary = _join(citations.sentences(draft.summary), language)
     findings = citations.sentences(draft.findings)
@@ -179,8 +180,26 @@ def build_report(
     )
 
 
+def presentable(draft: Draft) -> Draft:
+    """The draft with nothing in its opening that code refutes; where nothing is left, the first of its body.
+
+    Raises:
+        DraftError: code refutes all that it says.
+    """
+    body = [each for section in draft.sections for each in section.statements()]
+    holding = [each for each in [*draft.summary, *draft.findings, *body] if not each.refuted]
+    if not holding:
+        raise DraftError("the passages carry no statement of the draft: add documents or sources, or try another model")
+    opening = {
+        name: [each for each in part if not each.refuted] or holding[:1]
+        for name, part in (("summary", draft.summary), ("findings", draft.findings))
+    }
+    return draft.model_copy(update=opening)
+
+
 def published_lines(draft: Draft, passages: Sequence[Passage], results: Sequence[SearchResult]) -> list[PublishedLine]:
     """The lines of the draft's report in its order; of a table each row, as it stands there: `| a[1] | b |`."""
+    draft = presentable(draft)
     citations = _Citations(draft, passages, results)
     lines = []
     for _, sentence, _, table, row in draft.placed_sentences():

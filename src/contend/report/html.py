@@ -21,7 +21,7 @@ from contend.report.head import ReportHead, head_markdown, replies_line, shown_o
 from contend.report.plain import MARKS, in_ranges, numbers_in
 from contend.text import WORDS, clean, shorten, shown_address
 
-_PHRASES = {"a", "br", "code", "em", "span", "strong"}
+_PHRASES = {"s", "a", "br", "code", "em", "span", "strong"}
 _BLOCKS = {"blockquote", "details", "header", "hr", "li", "ol", "p", "pre", "section", "summary", "ul"}
 _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 _TABLES = {"table", "tbody", "td", "th", "thead", "tr"}
@@ -78,7 +78,7 @@ class _CitationLinks:
         self._sources = sources
         self._passages = passages
         self._marks = 0
-        self._markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+        self._markdown = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
         self._markdown.core.ruler.after("inline", "citations", self._link)
 
     def render(self, markdown: str) -> str:

@@ -8,13 +8,22 @@ from hashlib import sha256
 from contend.evidence import Action, Desk, EvidencePool, after_step, faults_of_step
 from contend.evidence.actions import LOCAL
 from contend.evidence.pool import held_tokens, numbered_ids, numbers_of, parts_of, passage_numbers
-from contend.models.replies import ActionReply, FixesReply, InjectionReply, ReportReply, RevisionReply, StepReply
+from contend.models.replies import (
+    ActionReply,
+    FixesReply,
+    InjectionReply,
+    MendedReply,
+    ReportReply,
+    RevisionReply,
+    StepReply,
+)
 from contend.models.research import Draft, FoundPassage, Part, Passage, ResearchPlan
 from contend.models.task import CallUsage, title_of
 from contend.prompts.research import (
     FixesPrompt,
     InjectionPrompt,
     MarkedPlace,
+    MendPrompt,
     NumberedLesson,
     NumberedPassage,
     ReportPrompt,
@@ -39,10 +48,13 @@ from contend.writing import (
     PlantedFilter,
     draft_of,
     faults_of,
+    faults_of_mending,
     faults_of_revision,
     length_of,
     length_values,
+    mended,
     over_limit,
+    refuted_statements,
     revise,
     shown_draft,
 )
@@ -97,6 +109,7 @@ async def _step_prompt(work: Research, *, number: int, most: int) -> StepPrompt:
     numbering = await pool_numbering(work, visible_ids(pool))
     catalogue, more = await catalogue_text(work, tokens=work.profile("supervisor").catalogue_tokens)
     is_revision = work.best is not None and work.draft is not None
+    numbers = passage_numbers(pool)
     head = ResearcherHead(
         catalogue=catalogue,
         more_documents=more,
@@ -118,7 +131,8 @@ async def _step_prompt(work: Research, *, number: int, most: int) -> StepPrompt:
         held=numbering.lines(pool["held"], brief=True),
         tokens=held_tokens(pool),
         room=work.room,
-        beyond=[numbers_of([each["id"] for each in pool["passages"]])[each] for each in work.beyond],
+        pinned=sorted(numbers[each] for each in (work.draft.passages() if work.draft else []) if each in pool["held"]),
+        beyond=[numbers[each] for each in work.beyond],
         rejected=work.rejected,
         step_tokens=work.profile("supervisor").step_tokens,
         sources=list(work.sources_on),
@@ -225,6 +239,27 @@ async def write_draft(
         faults=lambda reply: faults_of_revision(reply, before, ids, parts, guard) or over_limit(revised(reply=reply)),
     )
     return revised(reply=revision.value), revision.usage
+
+
+async def mend_statements(work: Research, draft: Draft, passages: Sequence[Passage]) -> tuple[Draft, CallUsage]:
+    """The draft with those of its statements mended that code has refuted.
+
+    Raises:
+        ModelError: the writer's model failed.
+    """
+    ids = numbered_ids(work.pool, work.passages)
+    answer = await work.ask(
+        "writer",
+        MendPrompt(
+            head=await research_head(work, passages),
+            statements=refuted_statements(draft, passage_numbers(work.pool), work.options.language),
+        ),
+        MendedReply,
+        step=f"{work.drafts} mend",
+        passages=[each["id"] for each in work.pool["passages"]],
+        faults=lambda reply: faults_of_mending(reply, draft, ids),
+    )
+    return mended(draft, answer.value, ids), answer.usage
 
 
 def _lessons_beside(work: Research) -> list[NumberedLesson]:

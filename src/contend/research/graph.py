@@ -83,6 +83,12 @@ class ResearchRoutes:
         """Back to whoever wanted it."""
         return "review" if state.get("looks") else "supervise"
 
+    async def route_after_writing(self, state: ResearchState) -> list[Send] | Literal["mend", "supervise"]:
+        """First what code has refuted is mended, once a draft."""
+        if state.get("marks") and state.get("mended", 0) < state["iteration_count"]:
+            return "mend"
+        return await self.route_to_actions(state)
+
     async def route_to_actions(self, state: ResearchState) -> list[Send] | Literal["supervise"]:
         """Send the actions that a draft or review asks for; otherwise continue."""
         return await self._actions(state) or "supervise"
@@ -171,6 +177,7 @@ def build_research_graph(services: Services) -> ResearchGraph:
     add_node(graph, "collect", nodes.collect, alone.fail)
     add_node(graph, "screen", nodes.screen, alone.fail)
     add_node(graph, "write", writing.write, alone.fail)
+    add_node(graph, "mend", writing.mend, alone.fail)
     add_node(graph, "review", writing.review, alone.fail)
     add_routes(graph, START, routes.route_at_start, {"open_run": "alone", "supervise": "in a team"})
     add_routes(graph, "open_run", routes.route_after_opening, {"set_parts": "models", "find_passages": "no model"})
@@ -192,6 +199,8 @@ def build_research_graph(services: Services) -> ResearchGraph:
     who = {"supervise": "the researcher's, or a draft's", "review": "the reviewer's"}
     add_routes(graph, "collect", routes.route_after_collect, who)
     graph.add_edge("screen", "write")
-    add_routes(graph, "write", routes.route_to_actions, {**actions, "supervise": "nothing to look up"})
+    no_action = {"supervise": "nothing to look up"}
+    add_routes(graph, "write", routes.route_after_writing, {**actions, "mend": "code refutes something", **no_action})
+    add_routes(graph, "mend", routes.route_to_actions, {**actions, **no_action})
     add_routes(graph, "review", routes.route_to_actions, {**actions, "supervise": "reviewed"})
     return graph

@@ -116,7 +116,9 @@ class ResearchState(ResearchInput, ResearchOutput, total=False):
     written_from: list[str]
     """The ids of those that the draft was written from."""
     marks: list[dict[str, str]]
-    """What a check by code found at a place of the draft."""
+    """What code refutes of the draft, by place."""
+    mended: int
+    """The number of the draft whose refuted statements were written anew."""
     looks: int
     """How often the reviewer of the draft at hand looked into the sources."""
     looked: list[Step]
@@ -154,6 +156,7 @@ AT_BEGIN: ResearchUpdate = {
     "human_input": None,
     "steps": 0,
     "looks": 0,
+    "mended": 0,
 }
 """A research that begins."""
 

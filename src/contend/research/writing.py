@@ -1,23 +1,22 @@
 """The nodes that write and review a draft, and what code looks up of what a draft calls not found."""
 
 import asyncio
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from contend.checks import Claim, PassageText, check_claim
+from contend.errors import BudgetExhausted, ModelError
 from contend.evidence import Action
 from contend.evidence.pool import hold
-from contend.models.research import Draft, Passage, PlacedSentence
+from contend.models.research import Draft, Passage
 from contend.prompts.research import MarkedPlace
-from contend.research.asking import guard_of, review_draft, write_draft
+from contend.research.asking import guard_of, mend_statements, review_draft, write_draft
 from contend.research.nodes import to_write_from
 from contend.research.state import ResearchState, ResearchUpdate
 from contend.research.submitting import printed, results_with_summaries, with_nearest
 from contend.research.work import Research, cost_update, open_research
 from contend.services import Services
 from contend.text import shorten
-from contend.writing import not_found_words, without_planted_text
+from contend.writing import marks_of, not_found_words, prove, without_planted_text
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class WritingNodes:
         work = await open_research(self.services, state)
         passages = await work.with_texts(work.passages)
         draft, usage = await write_draft(work, passages, _shown(state))
-        draft = without_planted_text(draft, guard_of(work, passages))
+        draft = await _proven(work, without_planted_text(draft, guard_of(work, passages)), passages)
         work = replace(work, draft=draft, drafts=work.drafts + 1)
         text = printed(work, draft, passages, await results_with_summaries(work))
         document = await self.services.documents.put(text)
@@ -42,7 +41,7 @@ class WritingNodes:
             "draft_report": draft.model_dump(mode="json"),
             "current_draft": text,
             "written_from": [passage.id for passage in passages],
-            "marks": await marks_of(draft, passages),
+            "marks": marks_of(draft, work.options.language),
             "iteration_count": work.drafts,
             "feedback": None,
             "accepted": False,
@@ -50,6 +49,30 @@ class WritingNodes:
             "looked": [],
             "actions": actions,
             "tried": tried,
+            **cost_update(work, state, usage),
+        }
+
+    async def mend(self, state: ResearchState) -> ResearchUpdate:
+        """The draft with those of its statements written anew that code has refuted; what stays so is struck out."""
+        work = await open_research(self.services, state)
+        if work.draft is None:
+            raise TypeError("nothing to mend")
+        passages = await work.with_texts(work.passages)
+        try:
+            draft, usage = await mend_statements(work, work.draft, passages)
+        except (ModelError, BudgetExhausted):
+            return {"mended": work.drafts}
+        draft = await _proven(work, without_planted_text(draft, guard_of(work, passages)), passages)
+        text = printed(work, draft, passages, await results_with_summaries(work))
+        document = await self.services.documents.put(text)
+        work.tell_step(
+            "write", work.how_many(len(draft.sentences()), "statements"), iteration=work.drafts, document=document
+        )
+        return {
+            "draft_report": draft.model_dump(mode="json"),
+            "current_draft": text,
+            "marks": marks_of(draft, work.options.language),
+            "mended": work.drafts,
             **cost_update(work, state, usage),
         }
 
@@ -81,6 +104,12 @@ class WritingNodes:
         }
 
 
+async def _proven(work: Research, draft: Draft, passages: Sequence[Passage]) -> Draft:
+    """The draft with what code refutes of each statement; in a thread."""
+    around = f"{work.question}\n{work.options.instructions}"
+    return await asyncio.to_thread(prove, draft, passages, around=around)
+
+
 def _shown(state: ResearchState) -> list[MarkedPlace]:
     return [MarkedPlace(place=mark["place"], text=mark["text"]) for mark in state.get("marks", [])]
 
@@ -96,30 +125,3 @@ def _lookups(work: Research, tried: Sequence[str]) -> tuple[list[str], list[Acti
         for source in work.sources_on
     ]
     return [*tried, *(text for _, text in words)], actions
-
-
-_SURE = frozenset({"year", "figure"})
-"""Rules whose marks are shown: of those that compare words, most alarms on a strong model's sentences are false."""
-
-_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
-
-
-async def marks_of(draft: Draft, passages: Sequence[Passage]) -> list[dict[str, str]]:
-    """Stated sentences with a year or a figure that stands in no passage at all, by place. In a thread."""
-    return await asyncio.to_thread(lambda: list(_marks(draft, passages)))
-
-
-def _marks(draft: Draft, passages: Sequence[Passage]) -> Iterator[dict[str, str]]:
-    texts = {each.id: PassageText(each.id, each.title, each.text) for each in passages}
-    figures = {number for each in passages for number in _DIGITS.findall(f"{each.title}\n{each.heading}\n{each.text}")}
-    for each in draft.placed_sentences():
-        if each.sentence.kind == "stated" and (lines := "; ".join(_mark_lines(each, texts, figures))):
-            yield {"place": each.place, "text": lines}
-
-
-def _mark_lines(statement: PlacedSentence, texts: dict[str, PassageText], figures: set[str]) -> Iterator[str]:
-    passages = [texts[each] for each in statement.sentence.passages if each in texts]
-    for mark in check_claim(Claim(text=statement.sentence.text), passages).marks:
-        digits = _DIGITS.findall(mark.detail)
-        if mark.rule in _SURE and digits and figures.isdisjoint(digits):
-            yield mark.line

@@ -64,7 +64,7 @@ async def report_view(services: Services, submission: Submission, *, tokens: int
     view = ReportView("", structured=True, passages=passages)
     at_hand = {each.id for each in submission.passages}
     invented = {each: UNKNOWN_SOURCE for each in submission.draft.passages() if each not in at_hand}
-    text = shown_draft(submission.draft, {**view.numbers, **invented}, basis=False)
+    text = shown_draft(submission.draft, {**view.numbers, **invented}, basis=False, proof=True)
     return view._replace(text=text, invented=bool(invented))
 
 

@@ -43,6 +43,7 @@ from contend.team.support import (
     Citations,
     ask_about,
     citations_of,
+    keep_doubts,
     keep_verdicts,
     scope_of,
     shown_citations,
@@ -119,6 +120,7 @@ class _JudgeInput(NamedTuple):
 
     submission: Submission
     view: ReportView
+    citations: Citations
     by_criteria: list[MetricConfig]
     criteria: list[Criterion]
     by_rubric: list[MetricConfig]
@@ -155,10 +157,13 @@ async def judge_together(
         ),
     )
     keep_verdicts(run, judge_input.doubtful, answer.value.citations)
+    others = keep_doubts(run, judge_input.citations, submission.draft, answer.value.doubts)
     more = await ask_about(services, task, judge_input.without_room, step="/citations")
     usage = answer.usage + more if more else answer.usage
-    first, *others = _scores(judge_input, answer.value, run.options.language)
-    return [MetricResult(score=first, usage=usage), *(MetricResult(score=each) for each in others)]
+    first, *rest = _scores(judge_input, answer.value, run.options.language)
+    doubted = [Fix(where=each.place, what=each.reason) for each in others]
+    first = first.model_copy(update={"fixes": [*doubted, *first.fixes]})
+    return [MetricResult(score=first, usage=usage), *(MetricResult(score=each) for each in rest)]
 
 
 async def _judge_input(
@@ -177,6 +182,7 @@ async def _judge_input(
     return _JudgeInput(
         submission,
         view,
+        citations,
         by_criteria,
         [Criterion.model_validate(each) for each in task["criteria"]] if by_criteria else [],
         [each for each in configs if each not in by_criteria],

@@ -14,6 +14,7 @@ from contend.checks import (
     claims_of,
     passage_text,
 )
+from contend.checks.proof import stands_in, sums_of
 from contend.errors import BudgetExhausted, ModelError
 from contend.evidence import with_texts
 from contend.evidence.pool import numbers_of
@@ -23,13 +24,14 @@ from contend.models.evaluation import (
     CitationReply,
     CitationVerdict,
     CitationWord,
+    Doubt,
     MetricResult,
     Submission,
     Verdict,
 )
 from contend.models.options import MetricConfig
 from contend.models.record import Language
-from contend.models.research import Passage
+from contend.models.research import Draft, Passage
 from contend.models.task import CallUsage
 from contend.prompts.judging import CitationPrompt, DoubtfulCitation
 from contend.prompts.research import SourceDocument
@@ -69,8 +71,8 @@ class CheckedClaim:
 
     @property
     def doubtful(self) -> bool:
-        """All that code does not see supported: it compares words, and a strong model's sentences have their own."""
-        return self.check.level != "supported"
+        """What code neither refutes nor sees quoted: it compares words, and a strong model has its own."""
+        return self.check.level != "supported" and not self.statement.claim.refuted
 
     @property
     def key(self) -> str:
@@ -80,7 +82,9 @@ class CheckedClaim:
 
     @property
     def value(self) -> float:
-        """1.0 supported, 0.0 not."""
+        """1.0 supported, 0.0 not. What code refutes, nobody's word supports."""
+        if self.statement.claim.refuted:
+            return 0.0
         if self.verdict is not None:
             return _COUNTS[self.verdict.verdict]
         return {"supported": 1.0, "near": NEAR_COUNTS}.get(self.check.level, 0.0)
@@ -98,9 +102,7 @@ class Citations(NamedTuple):
 
     def with_verdicts(self, verdicts: Mapping[str, CitationWord]) -> "Citations":
         """The same with a model's word on the doubtful ones, by key."""
-        return self._replace(
-            claims=[replace(each, verdict=verdicts.get(each.key)) if each.doubtful else each for each in self.claims]
-        )
+        return self._replace(claims=[replace(each, verdict=verdicts.get(each.key)) for each in self.claims])
 
 
 async def citation_support(
@@ -150,6 +152,26 @@ def keep_verdicts(run: RunContext, claims: Sequence[CheckedClaim], verdicts: Seq
     run.verdicts.update({claims[each.number - 1].key: each.word() for each in verdicts if each.number <= len(claims)})
 
 
+def keep_doubts(run: RunContext, citations: Citations, draft: Draft, doubts: Sequence[Doubt]) -> list[Doubt]:
+    """Remember what a judge does not accept, for the rest of the run. Gives those of statements that cite nothing.
+
+    A contradiction counts as one where its words stand in a passage of the statement; else something is said in part.
+    """
+    texts = {each.place: bare_text(each.sentence.text) for each in draft.placed_sentences()}
+    claims = {bare_text(each.text): each for each in citations.claims}
+    others = []
+    for doubt in doubts:
+        claim = claims.get(texts.get(doubt.place, ""))
+        if claim is None:
+            others.append(doubt)
+        else:
+            is_shown = doubt.verdict != "contradicted" or any(
+                stands_in(doubt.quote, Passage(url="", **each._asdict())) for each in claim.passages
+            )
+            run.verdicts[claim.key] = CitationWord(doubt.verdict if is_shown else "partly", doubt.reason)
+    return [each for each in others if each.place in texts]
+
+
 async def claims_by_text(services: Services, submission: Submission) -> dict[str, CheckedClaim]:
     """What code finds of each sentence that names passages, by the sentence as it was written."""
     return {each.text: each for each in (await _check_citations(services, submission)).claims}
@@ -165,12 +187,15 @@ async def lines_of(services: Services, submission: Submission) -> list[Published
 async def _check_citations(services: Services, submission: Submission) -> Citations:
     passages = await with_texts(services.documents, submission.passages)
     texts = [passage_text(passage) for passage in passages]
-    statements = [each for each in claims_of(submission.draft, passages) if each.claim.kind in {"stated", "derived"}]
-    citing = [each for each in statements if each.passages]
+    claims = claims_of(submission.draft, passages)
+    statements = [each for each in claims if each.claim.kind in {"stated", "derived"} or each.claim.refuted]
+    citing = [each for each in statements if each.passages or each.claim.refuted]
     bare = [
         each._replace(passages=tuple(texts))
         for each in statements
-        if not each.passages and not each.place.startswith("limit ")
+        if not (
+            each.passages or each.claim.refuted or sums_of(each.claim.expression) or each.place.startswith("limit ")
+        )
     ]
     weakest: dict[str, CheckedClaim] = {}
     for claim in await _check_all(citing, texts):

@@ -329,6 +329,15 @@ class Words(NamedTuple):
         }
     )
     """What a reader is told of each rule's marks."""
+    refuted: Mapping[str, str] = MappingProxyType(
+        {
+            "quote": "“{detail}” stands in none of the passages that it names",
+            "figure": "nothing that it quotes has {detail}",
+            "sum": "its sum does not give {detail}",
+            "input": "no passage and no other statement has the {detail} of its sum",
+        }
+    )
+    """What writers and readers are told of what code refutes."""
     signals: Mapping[str, str] = MappingProxyType(
         {
             "roles": "turns of a chat",

@@ -263,6 +263,12 @@ WORDS = Words(
     no_passage="お手元の文書に、この言葉を含む箇所はありません。",
     part_not_found="お手元の文書に、この項目の言葉を含む箇所はありません: {part}",
     superseded="旧版（名前または日付による）: {file} のほうが新しい",
+    refuted={
+        "quote": "「{detail}」は、示している抜粋のどれにもない",
+        "figure": "引用した語句に {detail} がない",
+        "sum": "式の値が {detail} と合わない",
+        "input": "式の {detail} は、どの抜粋にもほかの記述にもない",
+    },
     rule_lines={
         "year": "引用元に{detail}年は出てこない",
         "figure": "数値{detail}は引用元にない",

@@ -168,7 +168,7 @@ def without_sentences(text: str, unwanted: Callable[[str], bool]) -> str:
     return text if len(others) == len(sentences) else ("" if detect_language(text) == "ja" else " ").join(others)
 
 
-_CITATION = re.compile(r"\s?\[P?[1-9]\d{0,2}\]")
+_CITATION = re.compile(r"\s?(?:\[P?[1-9]\d{0,2}\]|\*[(（](?:judgement|判断)[)）]\*)")
 _JOINED_CITATIONS = re.compile(r"\s?\[\d{1,3}(?:[,–]\d{1,3})+\]")
 _LINK_TARGET = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
 _ANCHOR = re.compile(r"(?<!\s)\s*\{:?\s?[#.][^{}]*\}\s*\Z")
@@ -176,7 +176,7 @@ _ITEM_MARKS = re.compile(r"(?:[-*+•‣・]\s+|\d{1,3}[.)]\s+|>\s*)+|・")
 
 
 def without_marks(sentence: str) -> str:
-    """The sentence without citation marks such as `[1]`."""
+    """The sentence without citation marks such as `[1]`, and without the one that calls it a judgement."""
     return _CITATION.sub("", sentence)
 
 

@@ -1,19 +1,26 @@
-"""Drafts: from a writer's reply to a draft with passage ids, its revision, its forms, what it must not say."""
+"""Drafts: from a writer's reply to a draft with passage ids, revision, proof, forms, what it must not say."""
 
 from contend.writing.drafts import draft_of, faults_of, faults_of_revision, not_found_words, revise
 from contend.writing.forms import is_full, length_of, length_values, over_limit, shown_draft, with_passages, without
 from contend.writing.planted import PlantedFilter, without_planted_text
+from contend.writing.proving import faults_of_mending, marks_of, mended, prove, refuted_in, refuted_statements
 
 __all__ = [
     "PlantedFilter",
     "draft_of",
     "faults_of",
+    "faults_of_mending",
     "faults_of_revision",
     "is_full",
     "length_of",
     "length_values",
+    "marks_of",
+    "mended",
     "not_found_words",
     "over_limit",
+    "prove",
+    "refuted_in",
+    "refuted_statements",
     "revise",
     "shown_draft",
     "with_passages",

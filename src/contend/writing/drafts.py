@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
+from contend.checks.proof import sums_of
 from contend.models.replies import (
     CellReply,
     KeptReply,
@@ -38,7 +39,7 @@ from contend.writing.planted import PlantedFilter
 
 _MARK = re.compile(r"\[\^?P?\d{1,3}(?:\s*[,–-]\s*P?\d{1,3})*\]")
 _MOST_FAULTS = 12
-_NO_PASSAGE = "it is {kind} and names no passage: name those it rests on, or say judgement or not_found"
+_NO_PASSAGE = "it is {kind} and names no passage: name those it rests on, give its sum, or say judgement or not_found"
 
 AnyBlock = ParagraphOf[Any] | ListOf[Any] | TableOf[Any]
 
@@ -155,23 +156,26 @@ def _kept_items(section: RevisedSection | None) -> Iterator[tuple[KeptReply, int
 def _sentences(
     statements: Sequence[StatementReply | KeptReply], ids: Numbered, before: EarlierDraft = NO_DRAFT
 ) -> list[CitedSentence]:
-    return [before.sentences[each.keep] if isinstance(each, KeptReply) else _sentence(each, ids) for each in statements]
+    return [
+        before.sentences[each.keep] if isinstance(each, KeptReply) else sentence_of(each, ids) for each in statements
+    ]
 
 
-def _sentence(statement: StatementReply, ids: Numbered) -> CitedSentence:
+def sentence_of(statement: StatementReply, ids: Numbered) -> CitedSentence:
     return CitedSentence(text=clean(statement.text, single_line=True), **_grounds(statement, ids))
 
 
 def _grounds(statement: StatementReply | RowReply, ids: Numbered) -> dict[str, Any]:
     basis = clean(statement.basis, single_line=True)
-    return {"passages": ids_of_passages(statement, ids), "kind": statement.kind, "basis": basis}
+    quotes = [quote for each in statement.quotes if (quote := clean(each, single_line=True))]
+    return {"passages": ids_of_passages(statement, ids), "quotes": quotes, "kind": statement.kind, "basis": basis}
 
 
 def ids_of_passages(statement: StatementReply | RowReply | CellReply, ids: Numbered) -> list[str]:
     return [ids[number] for number in dict.fromkeys(statement.sources) if number in ids]
 
 
-def _row(row: RowReply, ids: Numbered) -> TableRow:
+def row_of(row: RowReply, ids: Numbered) -> TableRow:
     cells = ((clean(cell.text, single_line=True), ids_of_passages(cell, ids)) for cell in row.cells)
     return TableRow(cells=[TableCell(text=text, passages=each) for text, each in cells], **_grounds(row, ids))
 
@@ -188,7 +192,7 @@ def _block(block: AnyBlock, ids: Numbered, before: EarlierDraft) -> Block:
         case ListOf():
             return ItemList(items=_sentences(block.items, ids, before), numbered=block.numbered)
         case TableOf():
-            rows = [before.rows[each.keep] if isinstance(each, KeptReply) else _row(each, ids) for each in block.rows]
+            rows = [before.rows[each.keep] if isinstance(each, KeptReply) else row_of(each, ids) for each in block.rows]
             return Table(columns=[clean(each, single_line=True) for each in block.columns], rows=rows)
 
 
@@ -255,7 +259,9 @@ def _faults_of(statement: StatementReply | RowReply, offered: _Offered, *, resti
     text = statement.text if isinstance(statement, StatementReply) else " | ".join(cell.text for cell in cells)
     if mark := _MARK.search("".join(split_code(text)[::2])):
         yield f"{mark[0]} stands in the text: name passages in `sources` only"
-    if statement.kind in {"stated", "derived"} and not sources and not resting:
+    # What it is reckoned from is held against the question and the other statements.
+    reckoned = isinstance(statement, StatementReply) and statement.kind == "derived" and bool(sums_of(statement.basis))
+    if statement.kind in {"stated", "derived"} and not sources and not resting and not reckoned:
         yield _NO_PASSAGE.format(kind=statement.kind)
     if statement.kind == "not_found":
         yield from _fault_of_not_found(statement.basis, offered.parts)

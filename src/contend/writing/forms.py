@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 from typing_extensions import TypedDict
 
+from contend.checks.proof import sums_of
 from contend.models.options import LENGTH_WORDS, Length
 from contend.models.research import (
     Block,
@@ -27,12 +28,13 @@ PARTS = {"summary": "Summary", "finding": "Findings", "limit": "Limits"}
 """The parts of a draft that are no sections, by what begins the places of their statements."""
 
 
-def shown_draft(draft: Draft, numbers: Mapping[str, int | str], *, basis: bool = True) -> str:
+def shown_draft(draft: Draft, numbers: Mapping[str, int | str], *, basis: bool = True, proof: bool = False) -> str:
     """The draft as a model reads it: each statement under its place, with its passages by number and its kind.
 
     A table's cells have their own passages behind them, and what the row rests on as a whole stands in its brackets.
     Above the statements of a block stands its type, of a table with its columns. `basis`: also what readers don't see,
-    the arithmetic and the searches behind the statements.
+    the arithmetic and the searches behind the statements; `proof`: the words that they quote, the values of their sums
+    and what code refutes.
     """
     lines = [f"Title: {draft.title}"] if draft.title else []
     lines += ["Sources: listed by file name at the end"] if draft.sources_by_name else []
@@ -48,7 +50,7 @@ def shown_draft(draft: Draft, numbers: Mapping[str, int | str], *, basis: bool =
             columns = f": {' | '.join(at.block.columns)}" if isinstance(at.block, Table) else ""
             kind = "numbered list" if isinstance(at.block, ItemList) and at.block.numbered else at.block.type
             lines.append(f"{at.place.removesuffix('.1')} {kind}{columns}")
-        lines.append(f"{at.place}: {_line(at, numbers, basis=basis)}")
+        lines.append(f"{at.place}: {_line(at, numbers, basis=basis)}{_proof(at.sentence) if proof else ''}")
     return "\n".join(lines).strip()
 
 
@@ -199,6 +201,23 @@ def _line(at: PlacedSentence, numbers: Mapping[str, int | str], *, basis: bool) 
     kind = sentence.kind if sentence.kind != "stated" else ""
     about = ", ".join(filter(None, (whole, kind, sentence.basis if basis else "")))
     return f"{text} ({about})" if about else text
+
+
+def _proof(sentence: CitedSentence) -> str:
+    """What carries a statement: its quotes, its sums with their values; and what code refutes of it."""
+    language = detect_language(sentence.text)
+    lines = [f"“{quote}”" for quote in sentence.quotes]
+    if sentence.kind in {"derived", "judgement"}:
+        lines += [f"{each.formula} = {each.shown}" for each in sums_of(sentence.basis)]
+    lines += [
+        f"refuted by code: {WORDS[language].refuted[each.rule].format(detail=each.detail)}" for each in sentence.refuted
+    ]
+    return f" «{'; '.join(lines)}»" if lines else ""
+
+
+def statement_line(at: PlacedSentence, numbers: Mapping[str, int | str]) -> str:
+    """A statement as a draft shows it, without its place."""
+    return _line(at, numbers, basis=True)
 
 
 def _marks(passages: Sequence[str], numbers: Mapping[str, int | str]) -> str:

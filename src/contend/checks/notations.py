@@ -1,0 +1,303 @@
+"""Figures, dates and identifiers in English, German and Japanese notations, and whether another text has them.
+
+A figure that can be read in two ways, such as `1.234`, is whichever the other text has.
+"""
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
+from functools import lru_cache
+from itertools import product
+
+from contend.checks.figures import UNITS
+from contend.text import ADDRESS, without_marks
+
+_SCALES: dict[str, Sequence[int]] = {
+    "k": (3,), "thousand": (3,), "thousands": (3,), "tausend": (3,), "tsd": (3,),
+    "m": (6,), "mn": (6,), "million": (6,), "millions": (6,), "millionen": (6,), "mio": (6,),
+    "b": (9,), "bn": (9,), "billion": (9, 12), "billions": (9,), "billionen": (12,), "mrd": (9,), "milliarde": (9,),
+    "milliarden": (9,), "tn": (12,), "trillion": (12,), "百": (2,), "千": (3,), "万": (4,), "百万": (6,), "億": (8,),
+    "兆": (12,),
+}  # fmt: skip
+"""The powers of ten by which a word behind a number multiplies it."""
+_CASED_SCALES = {"k", "m", "b"}
+"""Letters that are also units: they multiply only directly behind the number, in capitals, or behind a currency."""
+_SPELT: dict[str, Decimal] = {
+    word: Decimal(value)
+    for value, words in {
+        "0": "zero null", "1": "one once ein eine einen eines einer", "2": "two twice both zwei beide beiden",
+        "3": "three drei", "4": "four vier", "5": "five fünf", "6": "six sechs", "7": "seven sieben", "8": "eight acht",
+        "9": "nine neun", "10": "ten zehn", "11": "eleven elf", "12": "twelve dozen zwölf dutzend",
+        "15": "fifteen fünfzehn", "20": "twenty zwanzig", "30": "thirty dreißig", "40": "forty vierzig",
+        "50": "fifty fünfzig", "100": "hundred hundert", "1000": "thousand tausend", "0.5": "half halb halbe hälfte",
+    }.items()
+    for word in words.split()
+}  # fmt: skip
+_KANJI = {numeral: value for value, numeral in enumerate("〇一二三四五六七八九")} | {"十": 10, "百": 100}
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan januar jänner", "february feb februar", "march mar märz mär", "april apr", "may mai",
+            "june jun juni", "july jul juli", "august aug", "september sep sept", "october oct oktober okt",
+            "november nov", "december dec dezember dez",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}  # fmt: skip
+_ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925}
+_OWN_PLACES = (
+    "part|parts|step|steps|section|table|finding|criterion|option|phase|item|number|no|page|chapter|question|point|"
+    "teil|teile|schritt|schritte|abschnitt|tabelle|punkt|frage|option|phase|seite|kapitel|nr"
+)
+"""Words before the number of a place in the report or a document."""
+
+_NAMES = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_DATES = (
+    re.compile(r"(?<!\d)(?P<year>\d{4})[-/年](?P<month>\d{1,2})(?:[-/月](?P<day>\d{1,2})日?)?(?!\d)月?"),
+    re.compile(r"(?<![\d.])(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4})?(?![\d.])"),
+    re.compile(r"(?<!\d)(?P<month>\d{1,2})月(?:(?P<day>\d{1,2})日)?"),
+    re.compile(
+        rf"(?<![\w.])(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)?\s(?:of\s)?(?P<month>{_NAMES})\b\.?,?(?:\s(?P<year>\d{{4}}))?",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?P<month>{_NAMES})\b\.?\s(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?![\d.:]))?(?:,?\s?(?P<year>\d{{4}}))?",
+        re.IGNORECASE,
+    ),
+)
+_SLASHED = re.compile(r"(?<![\d/])(\d{1,2})/(\d{1,2})/(\d{4})(?![\d/])")
+_ERA = re.compile(rf"({'|'.join(_ERAS)})(元|\d+)年")
+
+_GROUPED = r"\d{1,3}(?:['’\u00a0\u202f]\d{3})+(?:[.,]\d+)?"
+_PLAIN = r"\d+(?:[.,]\d+)*"
+_WORDS = "|".join(sorted((each for each in _SCALES if each not in _CASED_SCALES), key=len, reverse=True))
+_NUMBER = re.compile(
+    rf"(?P<currency>[$€£¥₹]\s?)?(?<![A-Za-z0-9_.])(?P<number>{_GROUPED}|{_PLAIN})"
+    rf"(?:(?P<letter>[kKmMbB])(?![\w²³/])|[\s-]?(?P<scale>{_WORDS})\b\.?)?",
+    re.IGNORECASE,
+)
+_KANJI_NUMBER = re.compile(r"(?<![\d.,])(?:\d[\d,]{0,18}+(?:\.\d{1,6}+)?[百千万億兆]{1,4}){1,6}(?:\d{1,8}+(?![\d.,]))?")
+_KANJI_PART = re.compile(r"([\d,.]+)([百千万億兆]*)")
+_FULL_HOUR = re.compile(r"(?<!\d)0?(\d{1,2}):00(?!\d)")
+_IDENTIFIER = re.compile(
+    r"(?<![\w.:/-])-{0,2}(?=[\w.:/-]{0,60}\d)(?:[^\W\d_][\w.:/-]{0,80}+|\d{1,9}+(?:\.\d{1,9}+){2,6}[\w.-]{0,40}+)",
+    re.ASCII,
+)
+_MEASURED = re.compile(r"\s?(?:[%‰°$€£¥₹]|(?P<word>[^\W\d_]+))")
+_LIST_MARK = re.compile(r"\A\W*\d{1,2}[.)]\s")
+_OWN_PLACE = re.compile(
+    rf"\b(?:{_OWN_PLACES})s?\.?\s(?:\d+(?:\.\d+)*(?:(?:,|\s?[–-]|\sand|\sund|\sor|\soder)\s?)?)+", re.IGNORECASE
+)
+_OWN_PLACE_JA = re.compile(r"第\d+[章節部条項]|[表図]\d+|手順\d+")
+_SMALL = 10
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number as it stands in a text: what it may be, and how exactly it is given."""
+
+    text: str
+    readings: tuple[tuple[Decimal, Decimal], ...]
+    """Value and the value of its last digit, for each way to read it."""
+    is_bare: bool
+    """Nothing is measured by it."""
+
+    @property
+    def is_small(self) -> bool:
+        return self.is_bare and all(value < _SMALL and value == value.to_integral_value() for value, _ in self.readings)
+
+    def is_number(self, value: Decimal) -> bool:
+        """Whether the value is this number, rounded to its last digit or not."""
+        return any(_rounds_to(value, *reading) for reading in self.readings)
+
+
+def _rounds_to(value: Decimal, number: Decimal, step: Decimal) -> bool:
+    if value == number:
+        return True
+    if abs(value - number) >= step:
+        return False
+    steps = value / step
+    return number / step in {steps.quantize(1, way) for way in (ROUND_DOWN, ROUND_HALF_UP)}
+
+
+@dataclass(frozen=True)
+class Day:
+    """A date as far as a text names it."""
+
+    text: str
+    year: int | None
+    month: int
+    day: int | None
+
+    def fits(self, other: "Day") -> bool:
+        pairs = ((self.year, other.year), (self.month, other.month), (self.day, other.day))
+        return all(own is None or its is None or own == its for own, its in pairs)
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What a text has that can be held against another."""
+
+    figures: tuple[Figure, ...]
+    days: tuple[Day, ...]
+    identifiers: tuple[str, ...]
+    plain: str
+    """The whole text, without case, width, white space and marks."""
+    scales: tuple[int, ...]
+    """Powers of ten that its words name, as the head of a table does."""
+
+    def has_number(self, figure: Figure) -> bool:
+        own = (value for each in self.figures for value, _ in each.readings)
+        return any(figure.is_number(value.scaleb(power)) for value, power in product(own, (0, *self.scales)))
+
+    def has_digits(self, value: Decimal) -> bool:
+        """Whether it has this number in any unit or scale: 71.5 of 71,500,000, 0.84 of 84 %, 1.015 of 1.5 % more."""
+        own = {number.normalize().as_tuple().digits for each in self.figures for number, _ in each.readings}
+        return any(each.normalize().as_tuple().digits in own for each in (value, value - 1, 1 - value) if each)
+
+
+@lru_cache(maxsize=4096)
+def notes_of(text: str) -> Notes:
+    """The figures, dates and identifiers of a text; what it spells out is among its figures."""
+    plain = normal(text)
+    days, rest = _without_days(plain)
+    identifiers = tuple(match[0].rstrip(".:/-") for match in _IDENTIFIER.finditer(rest))
+    figures = (*_figures(rest), *_spelt(rest), *_in_identifiers(identifiers))
+    years = tuple(Figure(str(each.year), ((Decimal(each.year), Decimal(1)),), True) for each in days if each.year)
+    powers = {power for word in re.findall(r"[^\W\d_]+", rest.casefold()) for power in _SCALES.get(word, ())}
+    return Notes((*figures, *years), days, identifiers, bare(text), tuple(sorted(powers - {2})))
+
+
+def unfounded(text: str, *, carriers: Notes, values: Collection[Decimal] = (), small_too: bool = True) -> list[str]:
+    """The figures, dates and identifiers of a text, as they stand there, that the carriers do not have.
+
+    `values`: numbers that carry as well, such as the results of sums, in whatever power of ten a reader writes them.
+    `small_too`: also whole numbers below ten by which nothing is measured. Numbers of places in a report are none.
+    """
+    said = ADDRESS.sub(" ", without_marks(text))
+    plain = _OWN_PLACE_JA.sub(" ", _OWN_PLACE.sub(" ", _LIST_MARK.sub(" ", normal(said))))
+    days, rest = _without_days(plain)
+    # One that can be read in two ways is there where either is.
+    there = {each.text for each in days if any(each.fits(other) for other in carriers.days)}
+    missing = [each.text for each in days if each.text not in there]
+    named = {match[0].rstrip(".:/-") for match in _IDENTIFIER.finditer(rest)}
+    missing += sorted(each for each in named if bare(each).removeprefix("v") not in carriers.plain)
+    shifted = [value.scaleb(power) for value in values for power in (-9, -6, -3, -2, 0, 2, 3, 6, 9)]
+    for figure in _figures(_IDENTIFIER.sub(" ", rest)):
+        if not small_too and figure.is_small:
+            continue
+        if not carriers.has_number(figure) and not any(map(figure.is_number, shifted)):
+            missing.append(figure.text)
+    return list(dict.fromkeys(missing))
+
+
+def normal(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).replace("−", "-")
+
+
+_MARKS = re.compile(r"[\s*_`|#>\"'“”„‘’«»‹›「」『』…]|\.\.\.")
+
+
+def bare(text: str) -> str:
+    """What two renderings of the same words share: no case, width, white space, quotes or marks of Markdown."""
+    return _MARKS.sub("", normal(text)).casefold()
+
+
+def _without_days(plain: str) -> tuple[tuple[Day, ...], str]:
+    """The dates of a text, and the text without them."""
+    days: list[Day] = []
+
+    def taken(match: re.Match[str]) -> str:
+        named = match.groupdict()
+        month = _MONTHS.get(named["month"].casefold()) or (int(named["month"]) if named["month"].isdigit() else 0)
+        year, day = (int(named[key]) if named.get(key) else None for key in ("year", "day"))
+        if not 1 <= month <= 12 or (day is not None and not 1 <= day <= 31) or (day is None and year is None):  # noqa: PLR2004
+            return match[0]
+        days.append(Day(match[0].strip(" ,."), year, month, day))
+        return " "
+
+    def slashed(match: re.Match[str]) -> str:
+        one, two, year = map(int, match.groups())
+        days.extend(Day(match[0], year, month, day) for month, day in {(one, two), (two, one)} if month <= 12)  # noqa: PLR2004
+        return " "
+
+    rest = _ERA.sub(lambda each: f"{_ERAS[each[1]] + (1 if each[2] == '元' else int(each[2]))}年", plain)
+    rest = _SLASHED.sub(slashed, rest)
+    for pattern in _DATES:
+        rest = pattern.sub(taken, rest)
+    return tuple(days), _FULL_HOUR.sub(r"\1", rest)
+
+
+def _figures(plain: str) -> Iterator[Figure]:
+    for match in _KANJI_NUMBER.finditer(plain):
+        parts = [(Decimal(number.replace(",", "")), _power(signs)) for number, signs in _KANJI_PART.findall(match[0])]
+        number, power = parts[-1]
+        step = Decimal(1).scaleb(int(number.as_tuple().exponent) + power)
+        yield Figure(match[0], ((sum((each.scaleb(by) for each, by in parts), Decimal(0)), step),), False)
+    for match in _NUMBER.finditer(_KANJI_NUMBER.sub(" ", plain)):
+        readings = tuple(_readings(match))
+        if readings:
+            is_bare = not (match["currency"] or match["letter"] or match["scale"])
+            behind = _MEASURED.match(match.string, match.end())
+            is_bare = is_bare and (behind is None or (bool(behind["word"]) and behind["word"].casefold() not in UNITS))
+            yield Figure(match[0].strip(), readings, is_bare)
+
+
+def _power(signs: str) -> int:
+    return sum(_SCALES[sign][0] for sign in signs)
+
+
+def _readings(match: re.Match[str]) -> Iterator[tuple[Decimal, Decimal]]:
+    word = (match["scale"] or "").casefold()
+    powers: Sequence[int] = _SCALES.get(word, (0,))
+    if letter := match["letter"]:
+        is_scale = letter.isupper() or match["currency"]
+        powers = _SCALES[letter.casefold()] if is_scale else (0, *_SCALES[letter.casefold()])
+    for number, power in product(_numbers(match["number"]), powers):
+        exponent = number.as_tuple().exponent
+        yield number.scaleb(power), Decimal(1).scaleb(int(exponent) + power)
+
+
+def _numbers(digits: str) -> Iterator[Decimal]:
+    """The values of digits with points and commas, of which either may part thousands."""
+    plain = re.sub(r"['’\u00a0\u202f]", "", digits)
+    signs = [sign for sign in plain if sign in ".,"]
+    if not signs:
+        yield Decimal(plain)
+    elif len({*signs}) == 2:  # noqa: PLR2004 - both: the last parts the decimals
+        whole, _, rest = plain.rpartition(signs[-1])
+        yield Decimal(f"{re.sub('[.,]', '', whole)}.{rest}")
+    else:
+        groups = re.split("[.,]", plain)
+        if all(len(group) == 3 for group in groups[1:]) and len(groups[0]) <= 3:  # noqa: PLR2004
+            yield Decimal("".join(groups))
+        if len(groups) == 2:  # noqa: PLR2004
+            yield Decimal(".".join(groups))
+
+
+def _spelt(plain: str) -> Iterator[Figure]:
+    for word in re.findall(r"[^\W\d_]+", plain.casefold()):
+        if word in _SPELT:
+            yield Figure(word, ((_SPELT[word], Decimal(1)),), True)
+    for numeral in re.findall(r"[〇一二三四五六七八九十百]+", plain):
+        yield Figure(numeral, ((Decimal(_kanji_value(numeral)), Decimal(1)),), True)
+
+
+def _kanji_value(numeral: str) -> int:
+    total = digit = 0
+    for sign in numeral:
+        if _KANJI[sign] < _SMALL:
+            digit = digit * 10 + _KANJI[sign]
+        else:
+            total, digit = total + (digit or 1) * _KANJI[sign], 0
+    return total + digit
+
+
+def _in_identifiers(identifiers: Sequence[str]) -> Iterator[Figure]:
+    for digits in re.findall(r"\d+(?:\.\d+)?", " ".join(identifiers)):
+        value = Decimal(digits)
+        yield Figure(digits, ((value, Decimal(1).scaleb(int(value.as_tuple().exponent))),), True)

@@ -1,0 +1,183 @@
+"""What code refutes of a statement: its quotes, its figures and its sums. No reply of a model clears it.
+
+It judges no prose: whether words follow from other words is for whoever reads them.
+"""
+
+import re
+from calendar import monthrange
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import NamedTuple
+
+from contend.checks.checking import CalculationError, calculate
+from contend.checks.notations import Notes, bare, notes_of, unfounded
+from contend.models.research import ClaimKind, Passage, Refutation
+from contend.text import compact_tables
+
+_CONSTANTS = frozenset(
+    map(Decimal, (1, 2, 4, 7, 8, 10, 12, 24, 30, 31, 52, 60, 100, 365, 366, 1000, 1024, 3600, 86_400, 1_000_000))
+)
+"""What a sum may hold beside its inputs: days of a week, bits of a byte, percent and the like."""
+_NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+_PARTS = re.compile(r"[;；]")
+PROPOSED = re.compile(r"(?i)\s*(?:proposed|proposes|提案)\s*[:：]?")
+"""Begins the basis of a judgement that names values of its own: `proposed: 2000; 500000`."""
+
+
+class Proof(NamedTuple):
+    """A statement with what it rests on.
+
+    `quotes`: passages with the words that carry it there; `sources`: all passages that it names, with their texts;
+    `around`: what its reader said, and what stands beside it as a table's column names do; `others`: what the report's
+    other statements say.
+    """
+
+    text: str
+    kind: ClaimKind
+    basis: str
+    quotes: Sequence[tuple[Passage, str]]
+    sources: Sequence[Passage]
+    around: str = ""
+    others: str = ""
+
+
+class Sum(NamedTuple):
+    """A part of a basis that is arithmetic, and its value: a number, of two dates the days between them, or a date."""
+
+    formula: str
+    value: Decimal | date
+
+    @property
+    def shown(self) -> str:
+        if isinstance(self.value, date):
+            return self.value.isoformat()
+        return f"{self.value.quantize(Decimal('0.0001')).normalize():f}"
+
+
+def refutations(proof: Proof) -> list[Refutation]:
+    """What code refutes of a statement; nothing where it finds nothing wrong."""
+    wrong_quotes = [
+        Refutation(rule="quote", detail=words) for passage, words in proof.quotes if not stands_in(words, passage)
+    ]
+    return [*wrong_quotes, *_inputs(proof), *_figures(proof)]
+
+
+def sums_of(basis: str) -> list[Sum]:
+    """The parts of a basis that are arithmetic, set apart by semicolons, with their values."""
+    sums = []
+    for part in _PARTS.split(basis):
+        formula = part.partition("=")[0].strip()
+        if (value := _reckoned(formula)) is not None:
+            sums.append(Sum(formula, value))
+        elif re.search(r"\d\s*[-+*/×÷%^(]", formula):
+            with suppress(CalculationError):
+                sums.append(Sum(formula, calculate(formula)))
+    return sums
+
+
+_DATE = r"(\d{4}-\d{2}-\d{2})"
+_DAYS_BETWEEN = re.compile(rf"{_DATE}\s*[-−–]\s*{_DATE}")
+_DAYS_FROM = re.compile(rf"{_DATE}\s*([-+−–])\s*(\d{{1,5}})\s*(day|week|month|year)s?")
+
+
+def _reckoned(formula: str) -> Decimal | date | None:
+    """The value of `2028-11-30 - 2028-08-30` or `2027-04-30 + 90 days`; None for anything else."""
+    with suppress(ValueError, OverflowError):
+        if between := _DAYS_BETWEEN.fullmatch(formula):
+            last, first = map(date.fromisoformat, between.groups())
+            return Decimal((last - first).days)
+        if moved := _DAYS_FROM.fullmatch(formula):
+            begin, count = date.fromisoformat(moved[1]), int(moved[3]) * (1 if moved[2] == "+" else -1)
+            if moved[4] in {"day", "week"}:
+                return begin + timedelta(days=count * (7 if moved[4] == "week" else 1))
+            months = begin.year * 12 + begin.month - 1 + count * (12 if moved[4] == "year" else 1)
+            year, month = divmod(months, 12)
+            return date(year, month + 1, min(begin.day, monthrange(year, month + 1)[1]))
+    return None
+
+
+def _inputs(proof: Proof) -> Iterator[Refutation]:
+    """Numbers of a sum that neither a passage nor another statement has, nor anybody counts by."""
+    sums = sums_of(proof.basis) if proof.kind != "not_found" else []
+    carriers = _carriers(proof, whole=True)
+    results = "; ".join(each.shown for each in sums)
+    known = notes_of(f"{results}; {_PARTS.sub(' ; ', proof.others)}" if sums else "")
+    for each in sums:
+        days = re.findall(_DATE, each.formula)
+        missing = [day for day in days if unfounded(day, carriers=carriers) and unfounded(day, carriers=known)]
+        for digits in _NUMBER.findall(re.sub(_DATE, " ", each.formula)):
+            value = Decimal(digits.replace(",", ""))
+            if value not in _CONSTANTS and not carriers.has_digits(value) and not known.has_digits(value):
+                missing.append(digits)
+        if missing:
+            yield Refutation(rule="input", detail=f"{', '.join(dict.fromkeys(missing))} ({each.formula})")
+
+
+def _figures(proof: Proof) -> Iterator[Refutation]:
+    strict = proof.kind == "stated"
+    sums = sums_of(proof.basis) if proof.kind != "not_found" else []
+    values = [each.value for each in sums if isinstance(each.value, Decimal)]
+    if proof.kind == "judgement" and (proposed := PROPOSED.match(proof.basis)):
+        own = notes_of(proof.basis[proposed.end() :])
+        values += [value for figure in own.figures for value, _ in figure.readings]
+    carriers = _carriers(
+        proof, whole=not strict or not proof.quotes, days=[each.shown for each in sums if isinstance(each.value, date)]
+    )
+    missing = unfounded(proof.text, carriers=carriers, values=values, small_too=strict)
+    if missing and sums and not strict:
+        results = "; ".join(f"{each.formula} = {each.shown}" for each in sums)
+        yield Refutation(rule="sum", detail=f"{', '.join(missing)} ({results})")
+    elif missing:
+        yield Refutation(rule="figure", detail=", ".join(missing))
+
+
+def _carriers(proof: Proof, *, whole: bool, days: Sequence[str] = ()) -> Notes:
+    """`whole`: all texts of its passages and the other statements carry, too; else its quotes and where they stand."""
+    standing = [(passage, words) for passage, words in proof.quotes if stands_in(words, passage)]
+    named = {each.id: each for each in (proof.sources if whole else [passage for passage, _ in standing])}
+    texts = [f"{each.title}\n{each.heading}\n{each.published or ''}" for each in named.values()]
+    texts += [words for _, words in standing]
+    texts += [each.text for each in proof.sources] if whole else [_heads(words, each) for each, words in standing]
+    return notes_of("\n".join([*texts, *days, proof.around, *([proof.others] if proof.kind != "stated" else [])]))
+
+
+def stands_in(words: str, passage: Passage) -> bool:
+    """Whether the words stand in a passage, without regard to marks, white space, case and width.
+
+    What is left out between them is `...`; of a table, cells of one row are parted by `|`.
+    """
+    if "|" in words:
+        cells = [bare(cell) for cell in words.split("|")]
+        return any(_in_order(cells, bare(line)) for line in _lines(passage.text))
+    pieces = [bare(piece) for piece in re.split(r"…|\.{3}|\[\.\.\.\]", words)]
+    return any(pieces) and _in_order(pieces, bare(passage.text))
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text as it is stored, and as prompts show its tables."""
+    return [*text.split("\n"), *compact_tables(text).split("\n")]
+
+
+def _in_order(pieces: Sequence[str], text: str) -> bool:
+    at = 0
+    for piece in pieces:
+        found = text.find(piece, at)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return any(pieces)
+
+
+def _heads(words: str, passage: Passage) -> str:
+    """The caption and the column names of the table in which the words stand; "" for words of a text."""
+    cells, caption, names = [bare(cell) for cell in words.split("|")], "", ""
+    for line in _lines(passage.text):
+        if "|" not in line and not line.startswith("- "):
+            caption, names = line if line.strip() else caption, ""
+        elif _in_order(cells, bare(line)):
+            return f"{caption}\n{names}"
+        else:
+            names = names or line
+    return ""

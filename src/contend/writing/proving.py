@@ -1,0 +1,168 @@
+"""A draft held against its passages by code: what is refuted of each statement, and the statements mended."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from contend.checks.proof import Proof, refutations, stands_in
+from contend.models.record import Language
+from contend.models.replies import MendedReply, RowReply
+from contend.models.research import (
+    Block,
+    CitedSentence,
+    Draft,
+    Paragraph,
+    Passage,
+    PlacedSentence,
+    Section,
+    Table,
+    TableRow,
+)
+from contend.prompts.research import RefutedStatement
+from contend.text import WORDS
+from contend.writing.drafts import Numbered, row_of, sentence_of
+from contend.writing.forms import statement_line
+
+NOWHERE = Passage(id="", url="", title="")
+"""The passage of a quote that stands in none of those that its statement names."""
+
+Statement = CitedSentence | TableRow
+Change = Callable[[str, Statement], Statement | None]
+"""What becomes of the statement at a place; None: it goes."""
+
+
+def prove(draft: Draft, passages: Sequence[Passage], *, around: str) -> Draft:
+    """The draft with what code refutes of each statement. Blocking.
+
+    `passages`: with their texts; `around`: what its reader asked.
+    """
+    by_id = {each.id: each for each in passages}
+    placed = {each.place: each for each in draft.placed_sentences()}
+    texts = {place: each.sentence.text for place, each in placed.items()}
+
+    def proven(place: str, statement: Statement) -> Statement:
+        others = "\n".join(text for at, text in texts.items() if at != place)
+        found = refutations(_proof(placed[place], by_id, around=around, others=others))
+        return statement if found == statement.refuted else statement.model_copy(update={"refuted": found})
+
+    return with_statements(draft, proven)
+
+
+def _proof(at: PlacedSentence, passages: Mapping[str, Passage], *, around: str, others: str) -> Proof:
+    statement = at.sentence
+    sources = [passages[each] for each in statement.passages if each in passages]
+    beside = "\n".join(at.block.columns) if isinstance(at.block, Table) else ""
+    return Proof(
+        text=_cells(at.row, at.place) if at.row else statement.text,
+        kind=statement.kind,
+        basis=statement.basis,
+        quotes=[(passage_of(words, sources), words) for words in statement.quotes],
+        sources=sources,
+        around=f"{around}\n{beside}",
+        others=others,
+    )
+
+
+def _cells(row: TableRow, place: str) -> str:
+    """What a row's cells say; the number of the row itself says nothing."""
+    number = place.rpartition(".")[2]
+    return "; ".join(text for text in row.texts() if text.strip() not in {"", number, f"{number}."})
+
+
+def passage_of(words: str, sources: Sequence[Passage]) -> Passage:
+    """The first of the passages in which a quote stands."""
+    return next((each for each in sources if stands_in(words, each)), NOWHERE)
+
+
+def refuted_in(draft: Draft) -> list[PlacedSentence]:
+    return [each for each in draft.placed_sentences() if each.sentence.refuted]
+
+
+def reasons_of(statement: CitedSentence, language: Language) -> list[str]:
+    """What code refutes of a statement, a line each."""
+    lines = WORDS[language].refuted
+    return [lines[each.rule].format(detail=each.detail) for each in statement.refuted]
+
+
+def marks_of(draft: Draft, language: Language) -> list[dict[str, str]]:
+    """What code refutes of a draft, by place."""
+    return [{"place": each.place, "text": "; ".join(reasons_of(each.sentence, language))} for each in refuted_in(draft)]
+
+
+def refuted_statements(draft: Draft, numbers: Mapping[str, int | str], language: Language) -> list[RefutedStatement]:
+    """The statements that code has refuted, as their writer is shown them."""
+    return [
+        RefutedStatement(
+            place=each.place,
+            heading=draft.sections[each.section - 1].heading if each.section else "",
+            text=statement_line(each, numbers),
+            quotes=each.sentence.quotes,
+            reasons=reasons_of(each.sentence, language),
+        )
+        for each in refuted_in(draft)
+    ]
+
+
+def mended(draft: Draft, reply: MendedReply, ids: Numbered) -> Draft:
+    """The draft with statements that code has refuted written anew, or left out."""
+    new = {each.place: each.statement for each in reply.statements}
+
+    def mend(place: str, statement: Statement) -> Statement | None:
+        if place not in new or not statement.refuted:
+            return statement
+        reply = new[place]
+        if reply is None:
+            return None
+        if isinstance(statement, TableRow) != isinstance(reply, RowReply):
+            return statement
+        return row_of(reply, ids) if isinstance(reply, RowReply) else sentence_of(reply, ids)
+
+    return with_statements(draft, mend)
+
+
+def faults_of_mending(reply: MendedReply, draft: Draft, ids: Numbered) -> str:
+    """What the writer has to mend in its reply, a line each; "" where nothing is wrong."""
+    asked = {each.place: each for each in refuted_in(draft)}
+    lines = []
+    for each in reply.statements:
+        at, new = asked.get(each.place), each.statement
+        if at is None:
+            lines.append(f"{each.place}: it was not asked for")
+        elif new is not None and isinstance(new, RowReply) != bool(at.row):
+            lines.append(f"{each.place}: it is a {'row' if at.row else 'sentence'}")
+        elif isinstance(new, RowReply) and at.row and len(new.cells) != len(at.row.cells):
+            lines.append(f"{each.place}: its table has {len(at.row.cells)} columns")
+        elif new is not None and (unknown := [number for number in new.sources if number not in ids]):
+            lines.append(f"{each.place}: passage {unknown[0]} is not among those shown")
+    return "\n".join(lines)
+
+
+def with_statements(draft: Draft, change: Change) -> Draft:
+    """The draft with its statements changed one by one. What is emptied by it goes; the opening and a section stay."""
+
+    def of_part(name: str, part: Sequence[CitedSentence]) -> list[CitedSentence]:
+        changed = (change(f"{name} {at}", each) for at, each in enumerate(part, start=1))
+        return [each for each in changed if isinstance(each, CitedSentence)]
+
+    sections = [
+        section.model_copy(update={"blocks": blocks})
+        for number, section in enumerate(draft.sections, start=1)
+        if (blocks := _blocks(section, number, change))
+    ]
+    return draft.model_copy(
+        update={
+            "summary": of_part("summary", draft.summary) or draft.summary,
+            "findings": of_part("finding", draft.findings) or draft.findings,
+            "sections": sections or draft.sections,
+            "limits": of_part("limit", draft.limits),
+        }
+    )
+
+
+def _blocks(section: Section, number: int, change: Change) -> list[Block]:
+    blocks: list[Block] = []
+    for at, block in enumerate(section.blocks, start=1):
+        field = "rows" if isinstance(block, Table) else "sentences" if isinstance(block, Paragraph) else "items"
+        old: Sequence[Statement] = getattr(block, field)
+        new = [change(f"{number}.{at}.{item}", each) for item, each in enumerate(old, start=1)]
+        if kept := [each for each in new if each is not None]:
+            blocks.append(block.model_copy(update={field: kept}))
+    return blocks

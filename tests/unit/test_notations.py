@@ -1,0 +1,84 @@
+"""Figures, dates and identifiers: which of a text another text has, whatever notation either writes them in."""
+
+import random
+import re
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from contend.checks.notations import notes_of, unfounded
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("Costs rose to 142M in 2024.", "142 million dollars in 2024"),
+        ("Die Kosten: 1.234,5 Mio. Euro am 12. März 2024", "1,234.5 million, 2024-03-12"),
+        ("売上は1億4200万円、令和6年3月12日", "142 million yen; 12 March 2024"),
+        ("12,5 Prozent", "12.5 %"),
+        ("3 of 12 sites", "three of twelve sites"),
+        ("about 21 km", "21.4 km"),
+        ("at 05:00 and 17:30", "at 5:00, 17:30"),
+        ("CHF 1'200'000", "1.2 million francs"),
+        ("Set all8 with -s2scrypt; version v1.8.9", "-s2scrypt never; all8; 1.8.9"),
+        ("As part 3 and table 2 say, 5 %", "5 percent"),
+        ("03/04/2025", "4 March 2025"),
+        ("in March 2024", "on 12 March 2024"),
+        ("第3部と表2では、三つの橋", "3つの橋"),
+    ],
+)
+def test_the_same_figures_dates_and_names_are_found_in_another_notation(text: str, source: str) -> None:
+    assert unfounded(text, carriers=notes_of(source)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "missing"),
+    [
+        ("Costs rose to 143M.", "142 million", ["143M"]),
+        ("am 13. März 2024", "2024-03-12", ["13. März 2024"]),
+        ("1億4300万円", "1億4200万円", ["1億4300万"]),
+        ("12,6 Prozent", "12,5 %", ["12,6"]),
+        ("certified to ISO-27001", "certified", ["ISO-27001"]),
+        ("version 1.8.10", "version 1.8.9", ["1.8.10"]),
+        ("21.5 km", "21.4 km", ["21.5"]),
+        ("on 5 May 2025", "on 5 March 2025", ["5 May 2025"]),
+        ("4 of 12 sites", "three of twelve sites", ["4"]),
+    ],
+)
+def test_what_another_text_does_not_have_is_named(text: str, source: str, missing: list[str]) -> None:
+    assert unfounded(text, carriers=notes_of(source)) == missing
+
+
+def test_a_small_number_by_which_nothing_is_measured_is_left_to_readers_where_nobody_quotes() -> None:
+    carriers = notes_of("several sites")
+
+    assert unfounded("2 of them", carriers=carriers, small_too=False) == []
+    assert unfounded("2 % of them", carriers=carriers, small_too=False) == ["2"]
+
+
+def test_the_result_of_a_sum_carries_in_any_scale() -> None:
+    assert unfounded("22 %", carriers=notes_of(""), values=[Decimal("0.2229")]) == []
+    assert unfounded("32 %", carriers=notes_of(""), values=[Decimal("0.2229")]) == ["32"]
+
+
+TRUE = [*filter(None, (Path(__file__).parents[1] / "data" / "proof" / "statements.txt").read_text("utf-8").split("\n"))]
+_DIGIT = re.compile(r"\d")
+
+
+def test_of_statements_in_three_languages_changed_figures_are_refuted_and_true_ones_are_not() -> None:
+    """Each line of the set is a statement, a tab, and the words of a source in another notation or language."""
+    pairs = [line.split("\t") for line in TRUE]
+    draw = random.Random(29)  # noqa: S311 - the same each time
+    false_alarms = [text for text, source in pairs if unfounded(text, carriers=notes_of(source))]
+    unseen = []
+    for text, source in pairs:
+        at = draw.choice([match.start() for match in _DIGIT.finditer(text)])
+        other = draw.choice([digit for digit in "123456789" if digit != text[at]])
+        changed = text[:at] + other + text[at + 1 :]
+        if not unfounded(changed, carriers=notes_of(source)):
+            unseen.append(changed)
+
+    assert len(pairs) >= 200
+    assert len(false_alarms) <= len(pairs) * 0.01, false_alarms
+    assert len(unseen) <= len(pairs) * 0.02, unseen
