@@ -88,6 +88,14 @@ class RunContext:
         """Whose call it is: the run's, in its language."""
         return Scope(execution_id=self.execution_id, role=role, language=self.options.language, **more)
 
+    def asked(self, question: str) -> str:
+        """What the reader said, whose figures carry: the question, his wishes, and the day on which prompts ask.
+
+        Of replies that are played, the day on which they were given.
+        """
+        day = self.options.recorded.recorded_on if self.options.recorded else self.library.today()
+        return f"{question}\n{self.options.instructions}\n{day}"
+
     def builder(self) -> UserPromptBuilder:
         """The builder of the rounds' prompts, in the run's language and with its mark."""
         return UserPromptBuilder(

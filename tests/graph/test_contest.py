@@ -226,7 +226,7 @@ async def test_lessons_of_one_run_stand_in_the_next_runs_prompts_but_one_team_go
     (bullet,) = (await services.playbooks.load("bridges")).bullets
     before = len(vendors.calls)
 
-    second = await contest.run(THEME, learn=True, dataset="bridges", max_rounds=1)
+    second = await contest.run(THEME, learn=True, dataset="bridges", max_rounds=1, synthesis=False)
 
     drafts = [call for call in vendors.calls[before:] if call.prompt == "research/write"]
     on_trial = re.compile(rf"{re.escape(bullet.content)}</bullet-\w+> \(on trial\)")

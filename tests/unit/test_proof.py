@@ -168,3 +168,18 @@ def test_what_is_mended_is_refuted_no_more() -> None:
         refuted_in(prove(proven.model_copy(update={"summary": [right]}), [FERRY], around=QUESTION))[0].place
         == "finding 1"
     )
+
+
+def test_what_a_sum_is_reckoned_from_may_be_told_and_a_number_may_stand_below_its_unit() -> None:
+    told = statement("Of 13.7 million Tern takes 10.07, so 3.63 remain.", kind="derived", basis="13.7 - 10.07")
+    million = TableRow(
+        cells=[TableCell(text="Tern"), TableCell(text="10.07")], passages=["ferry"], quotes=["10.07 million"]
+    )
+
+    less = statement("That is −3.63 million.", kind="derived", basis="10.07 - 13.7")
+    rounded = statement("Tern took 74 percent.", kind="derived", basis="10.07 / 13.7; 0.735 * 100")
+    day = statement("Ask by 30 March 2027.", kind="judgement", basis="proposed: 30 March 2027", of="")
+    again = statement("A tenth is 0.363.", kind="derived", basis="3.63 / 10")
+
+    assert rules(told, less, again, rounded, day) == [[], [], [], [], []]
+    assert rules(told, table=Table(columns=["Ferry", "Million kroner"], rows=[million])) == [[], []]

@@ -152,7 +152,10 @@ class Notes:
 
     def has_number(self, figure: Figure) -> bool:
         own = (value for each in self.figures for value, _ in each.readings)
-        return any(figure.is_number(value.scaleb(power)) for value, power in product(own, (0, *self.scales)))
+        return any(
+            figure.is_number(value.scaleb(power))
+            for value, power in product(own, (0, *self.scales, *(-power for power in self.scales)))
+        )
 
     def has_digits(self, value: Decimal) -> bool:
         """Whether it has this number in any unit or scale: 71.5 of 71,500,000, 0.84 of 84 %, 1.015 of 1.5 % more."""

@@ -5,7 +5,7 @@ It judges no prose: whether words follow from other words is for whoever reads t
 
 import re
 from calendar import monthrange
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, timedelta
 from decimal import Decimal
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from contend.checks.checking import CalculationError, calculate
 from contend.checks.notations import Notes, bare, notes_of, unfounded
-from contend.models.research import ClaimKind, Passage, Refutation
+from contend.models.research import ClaimKind, Passage, PlacedSentence, Refutation, Table
 from contend.text import compact_tables
 
 _CONSTANTS = frozenset(
@@ -31,7 +31,7 @@ class Proof(NamedTuple):
 
     `quotes`: passages with the words that carry it there; `sources`: all passages that it names, with their texts;
     `around`: what its reader said, and what stands beside it as a table's column names do; `others`: what the report's
-    other statements say.
+    other statements say, with their sums.
     """
 
     text: str
@@ -43,11 +43,51 @@ class Proof(NamedTuple):
     others: str = ""
 
 
+NOWHERE = Passage(id="", url="", title="")
+"""The passage of a quote that stands in none of those that its statement names."""
+
+
+def proof_of(at: PlacedSentence, passages: Mapping[str, Passage], *, around: str, others: str) -> Proof:
+    """A draft's statement with what it rests on. `passages`: with their texts, by id."""
+    statement = at.sentence
+    sources = [passages[each] for each in statement.passages if each in passages]
+    return Proof(
+        text=said_by(at),
+        kind=statement.kind,
+        basis=statement.basis,
+        quotes=[(passage_of(words, sources), words) for words in statement.quotes],
+        sources=sources,
+        around=f"{around}\n{beside(at)}",
+        others=others,
+    )
+
+
+def said_by(at: PlacedSentence) -> str:
+    """What a statement says by itself: of a row its cells, without the number of the row."""
+    if at.row is None:
+        return at.sentence.text
+    number = at.place.rpartition(".")[2]
+    return "; ".join(text for text in at.row.texts() if text.strip() not in {"", number, f"{number}."})
+
+
+def beside(at: PlacedSentence) -> str:
+    """What stands beside a statement and carries, too: the names of its table's columns."""
+    return "\n".join(at.block.columns) if isinstance(at.block, Table) else ""
+
+
+def passage_of(words: str, sources: Sequence[Passage]) -> Passage:
+    """The first of the passages in which a quote stands."""
+    return next((each for each in sources if stands_in(words, each)), NOWHERE)
+
+
 class Sum(NamedTuple):
     """A part of a basis that is arithmetic, and its value: a number, of two dates the days between them, or a date."""
 
     formula: str
     value: Decimal | date
+
+    def __str__(self) -> str:
+        return f"{self.formula} = {self.shown}"
 
     @property
     def shown(self) -> str:
@@ -109,7 +149,8 @@ def _inputs(proof: Proof) -> Iterator[Refutation]:
         missing = [day for day in days if unfounded(day, carriers=carriers) and unfounded(day, carriers=known)]
         for digits in _NUMBER.findall(re.sub(_DATE, " ", each.formula)):
             value = Decimal(digits.replace(",", ""))
-            if value not in _CONSTANTS and not carriers.has_digits(value) and not known.has_digits(value):
+            told = value in _CONSTANTS or carriers.has_digits(value) or known.has_digits(value)
+            if not told and unfounded(digits, carriers=known):
                 missing.append(digits)
         if missing:
             yield Refutation(rule="input", detail=f"{', '.join(dict.fromkeys(missing))} ({each.formula})")
@@ -118,29 +159,28 @@ def _inputs(proof: Proof) -> Iterator[Refutation]:
 def _figures(proof: Proof) -> Iterator[Refutation]:
     strict = proof.kind == "stated"
     sums = sums_of(proof.basis) if proof.kind != "not_found" else []
-    values = [each.value for each in sums if isinstance(each.value, Decimal)]
+    values = [abs(each.value) for each in sums if isinstance(each.value, Decimal)]
+    # What a sum is reckoned from is held against passages by itself.
+    more = [f"{each.formula} ; {each.shown}" for each in sums] if not strict else []
     if proof.kind == "judgement" and (proposed := PROPOSED.match(proof.basis)):
-        own = notes_of(proof.basis[proposed.end() :])
-        values += [value for figure in own.figures for value, _ in figure.readings]
-    carriers = _carriers(
-        proof, whole=not strict or not proof.quotes, days=[each.shown for each in sums if isinstance(each.value, date)]
-    )
+        more.append(proof.basis[proposed.end() :])
+    carriers = _carriers(proof, whole=not strict or not proof.quotes, more=more)
     missing = unfounded(proof.text, carriers=carriers, values=values, small_too=strict)
     if missing and sums and not strict:
-        results = "; ".join(f"{each.formula} = {each.shown}" for each in sums)
+        results = "; ".join(map(str, sums))
         yield Refutation(rule="sum", detail=f"{', '.join(missing)} ({results})")
     elif missing:
         yield Refutation(rule="figure", detail=", ".join(missing))
 
 
-def _carriers(proof: Proof, *, whole: bool, days: Sequence[str] = ()) -> Notes:
+def _carriers(proof: Proof, *, whole: bool, more: Sequence[str] = ()) -> Notes:
     """`whole`: all texts of its passages and the other statements carry, too; else its quotes and where they stand."""
     standing = [(passage, words) for passage, words in proof.quotes if stands_in(words, passage)]
     named = {each.id: each for each in (proof.sources if whole else [passage for passage, _ in standing])}
     texts = [f"{each.title}\n{each.heading}\n{each.published or ''}" for each in named.values()]
     texts += [words for _, words in standing]
     texts += [each.text for each in proof.sources] if whole else [_heads(words, each) for each, words in standing]
-    return notes_of("\n".join([*texts, *days, proof.around, *([proof.others] if proof.kind != "stated" else [])]))
+    return notes_of("\n".join([*texts, *more, proof.around, *([proof.others] if proof.kind != "stated" else [])]))
 
 
 def stands_in(words: str, passage: Passage) -> bool:

@@ -170,6 +170,16 @@ def report(
     """Print the report of THREAD's run."""
 
 
+@command(app, "verify:verify_report", workspace=False, json=JSON)
+def verify(
+    file: Annotated[Path, Argument(metavar="REPORT.json", help="The report.json that a run left.")],
+) -> None:
+    """Hold each statement of a report against its passages, quotes, sums and documents as they are now. No model.
+
+    Exit code 1 if one no longer holds.
+    """
+
+
 @command(app, "learn:evaluate_file", json=JSON)
 def evaluate(
     file: Annotated[Path, Argument(metavar="FILE", help="A text, such as a report in Markdown.")],

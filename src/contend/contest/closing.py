@@ -13,6 +13,7 @@ from contend.contest.comparing import pairwise_keys
 from contend.contest.publishing import DoubtfulLine, failure_notes, head_of, publish, with_signs
 from contend.contest.state import ContestState, ContestUpdate, ContestView, TeamOutcome
 from contend.errors import InputError
+from contend.evidence import with_texts
 from contend.models.evaluation import MetricScore, Submission
 from contend.models.events import ReportPublished, RunDone, WinnerPicked
 from contend.models.options import RunOptions
@@ -20,7 +21,7 @@ from contend.models.record import Language
 from contend.models.research import ResearchReport
 from contend.models.task import ExecutionSummary, RoundResult, RunStatus
 from contend.preflight import answer
-from contend.report import PublishedLine, planted_in
+from contend.report import PublishedLine, planted_in, with_ledger
 from contend.report.plain import plain_sentence
 from contend.run_context import thread_of
 from contend.services import Services
@@ -98,14 +99,22 @@ class ClosingNodes:
             else []
         )
         folder = self.services.folder / "results" / thread_name(thread_of(runtime) or state["execution_id"])
+        signed = with_signs(submission.report, doubtful)
         texts = await publish(
-            with_signs(submission.report, doubtful),
+            signed,
             head_of(view, submission, options, lines=lines, doubtful=doubtful, left_out=left_out, usage=usage),
             options,
             folder,
             lines=lines,
             doubtful=doubtful,
             folders=await sources.paths(options.documents),
+            ledger=with_ledger(
+                signed,
+                submission.draft,
+                await with_texts(self.services.documents, submission.passages),
+                question=f"{(await self.services.run(state)).asked(state['theme'])}\n{state.get('comment', '')}",
+                doubts={each.statement: each.reason for each in doubtful},
+            ),
         )
         files, publication = (
             [str(folder / name) for name in texts],
@@ -180,11 +189,12 @@ class ClosingNodes:
             line, claim = line_of[text], claims.get(text)
             excerpt = without_sentences(claim.check.excerpt, orders.in_sentence) if claim else ""
             refuted = claim is not None and bool(claim.statement.claim.refuted)
-            doubtful.append(DoubtfulLine(line, claim.doubt(line) if claim else "", excerpt, refuted=refuted))
+            reason = claim.doubt(line) if claim else ""
+            doubtful.append(DoubtfulLine(line, reason, excerpt, refuted=refuted, statement=text))
         for text, lacking in (support.partly if support else {}).items():
             if text in line_of and text not in statements:
                 rest = plain_sentence(without_sentences(lacking, orders.in_sentence))
-                doubtful.append(DoubtfulLine(line_of[text], rest, "", partly=True))
+                doubtful.append(DoubtfulLine(line_of[text], rest, "", partly=True, statement=text))
         return doubtful
 
 

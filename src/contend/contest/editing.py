@@ -421,8 +421,7 @@ def _draft_size(submission: Submission) -> int:
 
 async def proven(work: Edit, draft: Draft) -> Draft:
     """The draft with what code refutes of each statement; in a thread."""
-    around = f"{work.question}\n{work.run.options.instructions}"
-    return await asyncio.to_thread(prove, draft, work.offered(), around=around)
+    return await asyncio.to_thread(prove, draft, work.offered(), around=work.run.asked(work.question))
 
 
 def submission_of(work: Edit, draft: Draft) -> Submission:

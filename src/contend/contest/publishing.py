@@ -6,16 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from contend.checks.proof import sums_of
 from contend.contest.editing import is_worse
 from contend.contest.state import ContestView
 from contend.models.evaluation import Submission
 from contend.models.options import ResolvedOptions
 from contend.models.record import Language
-from contend.models.research import ResearchReport
+from contend.models.research import Draft, ResearchReport
 from contend.models.task import RunUsage
 from contend.report import (
     EVIDENCE_FILE,
     PublishedLine,
+    PublishedReport,
     ReportEvidence,
     ReportHead,
     head_markdown,
@@ -35,6 +37,7 @@ class DoubtfulLine(NamedTuple):
     """A published sentence or row that its source was not seen to say, why, and the nearest text of the source.
 
     `partly`: the source says a part of it; it is listed, and carries no sign. `refuted`: it is struck out.
+    `statement`: as the draft has it.
     """
 
     text: str
@@ -42,6 +45,7 @@ class DoubtfulLine(NamedTuple):
     excerpt: str
     partly: bool = False
     refuted: bool = False
+    statement: str = ""
 
     def line(self, language: Language) -> str:
         """It and what is doubtful about it, in the language's words."""
@@ -127,6 +131,7 @@ def head_of(
         ],
         editor=editor_lines(view, language),
         unverified=[each.line(language) for each in doubtful],
+        sums=calculated(submission.draft),
         places=cited_places(lines),
         speaking=_speaking_sources(submission, language),
         withheld=named_sources(submission.report, submission.draft.withheld, language),
@@ -150,6 +155,19 @@ def editor_lines(view: ContestView, language: Language) -> list[str]:
         template.format(count=editing.reports, score=score, best=best),
         *(words.taken_from.format(team=names.get(team, team), what=text) for team, text in parts),
     ]
+
+
+_LONGEST_CALCULATED = 90
+
+
+def calculated(draft: Draft) -> list[str]:
+    """For each statement that is reckoned its beginning and its sums, once."""
+    lines = (
+        f"{shorten(each.text, _LONGEST_CALCULATED).rstrip('.。')}: {'; '.join(map(str, sums))}"
+        for each in draft.sentences()
+        if (sums := sums_of(each.basis)) and not each.refuted
+    )
+    return list(dict.fromkeys(lines))
 
 
 def cited_places(lines: Sequence[PublishedLine]) -> list[str]:
@@ -190,15 +208,17 @@ async def publish(
     lines: Sequence[PublishedLine],
     doubtful: Sequence[DoubtfulLine],
     folders: Sequence[Path],
+    ledger: PublishedReport,
 ) -> dict[str, str]:
     """Write report.md, report.html, report.json and what its citations rest on into the run's folder, whole or not.
 
-    `lines` are those of the report's draft, `folders` those of the local documents. Gives the reports by file name.
+    `lines` are those of the report's draft, `folders` those of the local documents, `ledger` what is written as JSON.
+    Gives the reports by file name.
     """
     texts = {
         "report.md": published_markdown(report, head_markdown(head, options.language), options.language, folders),
         "report.html": to_html(report, head, options.language, lines=lines, folders=folders),
-        "report.json": to_json(report),
+        "report.json": to_json(ledger),
     }
     doubts = {line.text: line.reason or line.excerpt or DOUBTFUL_SIGN for line in doubtful}
     evidence = ReportEvidence.of(report, options.language, lines, doubts=doubts, folders=folders)

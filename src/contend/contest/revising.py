@@ -116,7 +116,7 @@ async def revised_draft(work: Revision) -> tuple[Draft, list[str]]:
     )
     await run.keep_calls([answer.usage])
     new = without_planted_text(revised(reply=answer.value), guard)
-    around = f"{work.question}\n{options.instructions}\n{work.comment}"
+    around = f"{run.asked(work.question)}\n{work.comment}"
     return await asyncio.to_thread(prove, new, passages, around=around), answer.value.not_done
 
 

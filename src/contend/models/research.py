@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from datetime import date
 from itertools import chain, pairwise, zip_longest
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
-from contend.models.record import Language, Record, Score, Text, Theme, UtcDatetime, utc_now
+from contend.models.record import Language, Record, ReloadedRecord, Score, Text, Theme, UtcDatetime, utc_now
 from contend.text import OPENS_BLOCK, WORDS, inert, shown_address, without_code
 
 SourceName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
@@ -361,7 +361,7 @@ MARK = re.compile(r"\[([1-9]\d*)\]")
 """A citation in a report: `[3]` is entry 3 of its sources, and `x[0]` is none."""
 
 
-class ResearchReport(Record):
+class ResearchReport(ReloadedRecord):
     """The report. `[n]` in its texts is entry n of `sources`. A right answer may be one short sentence.
 
     `own_headings`: whether it has no headings but those of its sections, because its reader says how it is to be laid
@@ -369,6 +369,8 @@ class ResearchReport(Record):
     ends with the files' names of what it cites, by number, because its reader asks for them.
     """
 
+    former_fields: ClassVar[frozenset[str]] = frozenset({"question", "statements", "passages"})
+    """The ledger of a published report, which stands in its file alone."""
     theme: Theme
     executive_summary: Text
     key_findings: list[Text] = Field(min_length=1, max_length=20)

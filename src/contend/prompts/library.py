@@ -3,7 +3,7 @@
 import os
 import secrets
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -198,6 +198,10 @@ class PromptLibrary:
         source = self.find(name, language)
         template = _compile(source.text, source.place, language)
         return template.render(self._common(language) | delimited_values, passage_characters=passages)
+
+    def today(self) -> date:
+        """The day that prompts call today where nobody says otherwise."""
+        return self._clock().date()
 
     def show(self, values: PromptValues, *, language: Language, mark: str) -> str:
         """A prompt's text.

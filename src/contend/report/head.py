@@ -21,6 +21,7 @@ class ReportHead(Publication):
     `editor`: lines on the report that was merged of the teams', and what came of it.
     `speaking`: for each source that holds text addressed to AI systems its mark and title; `withheld`: the same for
     those whose orders a sentence repeated that was left out.
+    `sums`: behind each calculated statement its arithmetic, with the value.
     `places`: for each cited source its mark and where its cited passages stand: pages or headings.
     `sources_off` gives the reason by source, `models` the model by role, `seconds` the run's active time; `left_out`
     are lines on documents that were not searched, `unread` the reason for each page of which only a summary was read,
@@ -43,6 +44,7 @@ class ReportHead(Publication):
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     notes: list[str] = Field(default_factory=list)
     unverified: list[str] = Field(default_factory=list)
+    sums: list[str] = Field(default_factory=list)
     places: list[str] = Field(default_factory=list)
     speaking: list[str] = Field(default_factory=list)
     withheld: list[str] = Field(default_factory=list)
@@ -59,6 +61,7 @@ def head_markdown(head: ReportHead, language: Language) -> str:
         (words.the_editor, map(plain_title, head.editor)),
         (words.lessons, map(plain_title, head.lessons)),
         (words.unverified, head.unverified),
+        (words.sums, map(plain_title, head.sums)),
         (words.cited_places, map(plain_title, head.places)),
     )
     for heading, texts in lists:

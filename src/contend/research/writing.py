@@ -106,8 +106,7 @@ class WritingNodes:
 
 async def _proven(work: Research, draft: Draft, passages: Sequence[Passage]) -> Draft:
     """The draft with what code refutes of each statement; in a thread."""
-    around = f"{work.question}\n{work.options.instructions}"
-    return await asyncio.to_thread(prove, draft, passages, around=around)
+    return await asyncio.to_thread(prove, draft, passages, around=work.run.asked(work.question))
 
 
 def _shown(state: ResearchState) -> list[MarkedPlace]:

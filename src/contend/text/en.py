@@ -154,6 +154,16 @@ class FeedbackWords(NamedTuple):
     no_verdict: str = "the judge gave no verdict on it"
 
 
+class VerifyWords(NamedTuple):
+    """What is said of a statement that does not hold any more."""
+
+    passage_missing: str = "passage {passage} is not in the file"
+    passage_changed: str = "the passage of {document} is not the one that was read"
+    holds_again: str = "what code refuted holds now"
+    document_changed: str = "{document} does not say it any more"
+    document_gone: str = "{document} is gone"
+
+
 class NoteWords(NamedTuple):
     """What people are told of how a run went: in its report and at its end."""
 
@@ -244,6 +254,7 @@ class Words(NamedTuple):
     the_editor: str = "The editor"
     lessons: str = "Lessons of earlier runs that it used"
     unverified: str = "Citations to check (⚠: the cited source was not seen to say this)"
+    sums: str = "Sums behind calculated statements"
     cited_places: str = "Where the cited passages stand"
     colon: str = ": "
     statuses: Mapping[str, str] = MappingProxyType({"completed": "complete", "partial": "partial"})
@@ -273,6 +284,7 @@ class Words(NamedTuple):
     headings: Headings = Headings()
     feedback: FeedbackWords = FeedbackWords()
     notes: NoteWords = NoteWords()
+    verifying: VerifyWords = VerifyWords()
     with_reason: str = "{text} ({reason})"
     partly: str = "said in part: {reason}"
     nearest_excerpt: str = " Nearest in the source: “{excerpt}”"

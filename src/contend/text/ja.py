@@ -1,6 +1,6 @@
 """日本語のデータ。Japanese as data: word lists that code looks for, and every word that a person reads in a report."""
 
-from contend.text.en import FeedbackWords, Headings, NoteWords, Words
+from contend.text.en import FeedbackWords, Headings, NoteWords, VerifyWords, Words
 
 STOP_PAIRS = frozenset(
     """
@@ -156,6 +156,7 @@ WORDS = Words(
     the_editor="編集者",
     lessons="使われたこれまでの教訓",
     unverified="要確認の引用（⚠: 引用元で裏付けを確認できなかった文）",
+    sums="計算した記述の式",
     cited_places="引用箇所",
     colon="：",
     statuses={"completed": "完成", "partial": "一部のみ完成"},
@@ -263,6 +264,13 @@ WORDS = Words(
     no_passage="お手元の文書に、この言葉を含む箇所はありません。",
     part_not_found="お手元の文書に、この項目の言葉を含む箇所はありません: {part}",
     superseded="旧版（名前または日付による）: {file} のほうが新しい",
+    verifying=VerifyWords(
+        passage_missing="抜粋 {passage} がファイルにない",
+        passage_changed="{document} の抜粋が、読んだときのものと違う",
+        holds_again="成り立たないとされたことが、今は成り立つ",
+        document_changed="{document} はもうそう述べていない",
+        document_gone="{document} がない",
+    ),
     refuted={
         "quote": "「{detail}」は、示している抜粋のどれにもない",
         "figure": "引用した語句に {detail} がない",

@@ -208,7 +208,7 @@ def _proof(sentence: CitedSentence) -> str:
     language = detect_language(sentence.text)
     lines = [f"“{quote}”" for quote in sentence.quotes]
     if sentence.kind in {"derived", "judgement"}:
-        lines += [f"{each.formula} = {each.shown}" for each in sums_of(sentence.basis)]
+        lines += map(str, sums_of(sentence.basis))
     lines += [
         f"refuted by code: {WORDS[language].refuted[each.rule].format(detail=each.detail)}" for each in sentence.refuted
     ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from contend.checks.proof import Proof, refutations, stands_in
+from contend.checks.proof import proof_of, refutations, sums_of
 from contend.models.record import Language
 from contend.models.replies import MendedReply, RowReply
 from contend.models.research import (
@@ -21,9 +21,6 @@ from contend.text import WORDS
 from contend.writing.drafts import Numbered, row_of, sentence_of
 from contend.writing.forms import statement_line
 
-NOWHERE = Passage(id="", url="", title="")
-"""The passage of a quote that stands in none of those that its statement names."""
-
 Statement = CitedSentence | TableRow
 Change = Callable[[str, Statement], Statement | None]
 """What becomes of the statement at a place; None: it goes."""
@@ -36,40 +33,17 @@ def prove(draft: Draft, passages: Sequence[Passage], *, around: str) -> Draft:
     """
     by_id = {each.id: each for each in passages}
     placed = {each.place: each for each in draft.placed_sentences()}
-    texts = {place: each.sentence.text for place, each in placed.items()}
+    texts = {
+        place: "\n".join([each.sentence.text, *map(str, sums_of(each.sentence.basis))])
+        for place, each in placed.items()
+    }
 
     def proven(place: str, statement: Statement) -> Statement:
         others = "\n".join(text for at, text in texts.items() if at != place)
-        found = refutations(_proof(placed[place], by_id, around=around, others=others))
+        found = refutations(proof_of(placed[place], by_id, around=around, others=others))
         return statement if found == statement.refuted else statement.model_copy(update={"refuted": found})
 
     return with_statements(draft, proven)
-
-
-def _proof(at: PlacedSentence, passages: Mapping[str, Passage], *, around: str, others: str) -> Proof:
-    statement = at.sentence
-    sources = [passages[each] for each in statement.passages if each in passages]
-    beside = "\n".join(at.block.columns) if isinstance(at.block, Table) else ""
-    return Proof(
-        text=_cells(at.row, at.place) if at.row else statement.text,
-        kind=statement.kind,
-        basis=statement.basis,
-        quotes=[(passage_of(words, sources), words) for words in statement.quotes],
-        sources=sources,
-        around=f"{around}\n{beside}",
-        others=others,
-    )
-
-
-def _cells(row: TableRow, place: str) -> str:
-    """What a row's cells say; the number of the row itself says nothing."""
-    number = place.rpartition(".")[2]
-    return "; ".join(text for text in row.texts() if text.strip() not in {"", number, f"{number}."})
-
-
-def passage_of(words: str, sources: Sequence[Passage]) -> Passage:
-    """The first of the passages in which a quote stands."""
-    return next((each for each in sources if stands_in(words, each)), NOWHERE)
 
 
 def refuted_in(draft: Draft) -> list[PlacedSentence]:
