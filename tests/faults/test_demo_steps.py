@@ -29,4 +29,4 @@ def test_a_team_looks_through_a_guide_that_its_model_cannot_read_whole(tmp_path:
     assert int(researched[0][0]) < int(researched[-1][0])
     report = (tmp_path / "demo" / "steps" / "report.md").read_text("utf-8")
     assert "resume.md" in report
-    assert "⚠" not in report
+    assert "⚠" not in report.partition("## About this run")[0]
