@@ -382,3 +382,29 @@ async def test_a_follow_up_question_begins_with_the_passages_of_the_last_report(
     assert numbers_of(begun.partition("# What you held before")[2], "Ada the 7th") == [1]
     (draft,) = [call.user for call in vendors.calls[before:] if call.prompt == "research/write"]
     assert numbers_of(draft, "Ada the 7th") == [1]
+
+
+async def test_a_judge_knows_passages_by_the_numbers_of_their_team(contest: Contest, vendors: Vendors) -> None:
+    script(vendors, step(HEAT), step(action("find", "Ada the 7th"), hold=(2, 5)), step(hold=(7,)))
+
+    await contest.run(THEME)
+
+    (draft,), (verdict,) = prompts_of(vendors, "research/write"), prompts_of(vendors, "evaluator/verdicts")
+    heats = [f"gets as hot as {1000 + kiln} degrees" for kiln in range(1, 13)]
+    known = {heat: numbers_of(draft, heat) for heat in heats if numbers_of(draft, heat)}
+    assert known
+    # Behind the last passage stands the submission.
+    assert {heat: numbers_of(verdict, heat)[:1] for heat in known} == known
+    assert sorted(shown(draft)) != list(range(1, len(shown(draft)) + 1))
+
+
+async def test_a_documents_number_beside_the_place_that_is_read_is_a_slip_that_costs_nothing(
+    contest: Contest, vendors: Vendors
+) -> None:
+    script(vendors, step(action("read", "7.2", source="7")), step(hold=(1,)))
+
+    await contest.run(THEME)
+
+    _, second = prompts_of(vendors, "researcher/step")
+    assert numbers_of(second, "kiln-07 gets as hot as")
+    assert "there is no source" not in second

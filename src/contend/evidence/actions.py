@@ -123,7 +123,9 @@ class Desk:
 
     def fault(self, action: ActionReply) -> str:
         """Why an action cannot be made; "" if it can."""
-        if action.source and action.source not in self.sources:
+        # A document's number beside its place is a slip that says nothing else.
+        is_number = action.kind == "read" and action.source.isdigit()
+        if action.source and action.source not in self.sources and not is_number:
             return f"there is no source {action.source!r}: choose from {', '.join(self.sources)}"
         if action.kind == "find" and (not self.can_find or action.source not in {"", LOCAL}):
             source = f"{action.source} cannot" if action.source else "no source that is on can"

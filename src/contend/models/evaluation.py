@@ -3,7 +3,7 @@
 Replies give numbers as whole percents: local models keep integer bounds and not float ones.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -23,7 +23,8 @@ class Submission(Record):
     `missing`: the reason by reference for each that a graph of somebody else's cites and that was not retrieved.
     `found_by`: the action that found a cited passage first, by the passage's id.
     `parts`: what the question asks for, and how far the team came; `nearest`: the passages that its parts name so.
-    `passages`: all that the team holds.
+    `passages`: all that the team holds; `numbers`: under which it knows them, by their ids, so that a judge's word on
+    one means the same to both.
     """
 
     content: Text
@@ -40,6 +41,14 @@ class Submission(Record):
     found_by: dict[str, str] = Field(default_factory=dict)
     parts: list[Part] = Field(default_factory=list)
     nearest: list[Passage] = Field(default_factory=list)
+    numbers: dict[str, int] = Field(default_factory=dict)
+
+    def number_of(self, passages: Sequence[Passage]) -> dict[str, int]:
+        """The numbers of these passages: the team's own, and others behind the highest of them."""
+        highest = max(self.numbers.values(), default=0)
+        others = [each.id for each in passages if each.id not in self.numbers]
+        own = {each.id: self.numbers[each.id] for each in passages if each.id in self.numbers}
+        return own | {each: number for number, each in enumerate(dict.fromkeys(others), start=highest + 1)}
 
 
 CriterionLevel = Literal["met", "partly", "unmet"]

@@ -4,7 +4,15 @@ from collections.abc import Sequence
 
 from contend.evidence import Action, store_hits
 from contend.evidence.actions import LOCAL
-from contend.evidence.pool import first_actions, parts_after_report, passages_of, results_for, with_hits, with_parts
+from contend.evidence.pool import (
+    first_actions,
+    parts_after_report,
+    passage_numbers,
+    passages_of,
+    results_for,
+    with_hits,
+    with_parts,
+)
 from contend.evidence.screening import speaking_of
 from contend.models.evaluation import Submission
 from contend.models.research import Draft, Passage, SearchResult
@@ -61,6 +69,7 @@ async def submission_of(work: Research) -> Submission:
         found_by={} if pool["whole"] else first_actions(pool, draft.passages()),
         parts=parts,
         nearest=passages_of(pool, nearest),
+        numbers={each: number for each, number in passage_numbers(pool).items() if each in {*work.passages, *nearest}},
     )
 
 

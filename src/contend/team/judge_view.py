@@ -1,13 +1,13 @@
 """A submission as judges see it, with its passages; what code refuses or misses in it."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, takewhile
+from types import MappingProxyType
 from typing import NamedTuple
 
 from contend.evidence import with_texts
-from contend.evidence.pool import numbers_of
 from contend.models.evaluation import Submission
 from contend.models.record import Language
 from contend.models.research import GENERATED_AT, MARK, Passage
@@ -37,16 +37,13 @@ UNKNOWN_SOURCE = "?"
 
 
 class ReportView(NamedTuple):
-    """The text; `structured`: it names places such as `2.1.3`, and `passages` by the numbers at which they stand."""
+    """The text; `structured`: it names places such as `2.1.3`, and `passages` by their `numbers`."""
 
     text: str
     structured: bool
     passages: Sequence[Passage] = ()
     invented: bool = False
-
-    @property
-    def numbers(self) -> dict[str, int]:
-        return numbers_of([passage.id for passage in self.passages])
+    numbers: Mapping[str, int] = MappingProxyType({})
 
 
 async def report_view(services: Services, submission: Submission, *, tokens: int, beside: int) -> ReportView:
@@ -61,7 +58,7 @@ async def report_view(services: Services, submission: Submission, *, tokens: int
     if not submission.passages:
         return ReportView(whole_text(submission.content), structured=False)
     passages = await _judged_passages(services, submission, tokens=tokens, beside=beside)
-    view = ReportView("", structured=True, passages=passages)
+    view = ReportView("", structured=True, passages=passages, numbers=submission.number_of(passages))
     at_hand = {each.id for each in submission.passages}
     invented = {each: UNKNOWN_SOURCE for each in submission.draft.passages() if each not in at_hand}
     text = shown_draft(submission.draft, {**view.numbers, **invented}, basis=False, proof=True)

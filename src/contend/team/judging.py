@@ -206,7 +206,8 @@ def _verdicts_prompt(
     services: Services, options: ResolvedOptions, judge_input: _JudgeInput, *, theme: str
 ) -> VerdictsPrompt:
     submission, view, hidden = judge_input.submission, judge_input.view, judge_input.hidden
-    numbered = list(enumerate(view.passages, start=1))
+    numbers = submission.number_of([*view.passages, *judge_input.nearest])
+    numbered = [(numbers[each.id], each) for each in view.passages]
     rubrics = (f"## {each.name}\n\n{services.rubric(each, options.language)}" for each in judge_input.by_rubric)
     return VerdictsPrompt(
         user_query=theme,
@@ -217,7 +218,7 @@ def _verdicts_prompt(
             ShownPart(number=number, text=part.text, state=part.state, missing=part.missing)
             for number, part in enumerate(submission.parts, start=1)
         ],
-        nearest=SourceDocument.of(enumerate(judge_input.nearest, start=len(numbered) + 1)),
+        nearest=SourceDocument.of((numbers[each.id], each) for each in judge_input.nearest),
         submission=view.text,
         structured=view.structured,
         invented=view.invented,
