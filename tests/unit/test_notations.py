@@ -2,12 +2,16 @@
 
 import random
 import re
+import tomllib
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from contend.checks.notations import notes_of, unfounded
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.mark.parametrize(
@@ -26,6 +30,8 @@ from contend.checks.notations import notes_of, unfounded
         ("03/04/2025", "4 March 2025"),
         ("in March 2024", "on 12 March 2024"),
         ("第3部と表2では、三つの橋", "3つの橋"),
+        ("1日に3回", "毎日3回"),
+        ("It came with 4.2.", "Release 4.2 of 14 May"),
     ],
 )
 def test_the_same_figures_dates_and_names_are_found_in_another_notation(text: str, source: str) -> None:
@@ -44,6 +50,9 @@ def test_the_same_figures_dates_and_names_are_found_in_another_notation(text: st
         ("21.5 km", "21.4 km", ["21.5"]),
         ("on 5 May 2025", "on 5 March 2025", ["5 May 2025"]),
         ("4 of 12 sites", "three of twelve sites", ["4"]),
+        ("Revenue was $212 billion.", "Revenue was $212 million.", ["$212 billion"]),
+        ("tried after 30 minutes", "tried after 30 seconds", ["30 minutes"]),
+        ("工事は5か月かかる", "工事は5週間かかる", ["5か月"]),
     ],
 )
 def test_what_another_text_does_not_have_is_named(text: str, source: str, missing: list[str]) -> None:
@@ -60,6 +69,22 @@ def test_a_small_number_by_which_nothing_is_measured_is_left_to_readers_where_no
 def test_the_result_of_a_sum_carries_in_any_scale() -> None:
     assert unfounded("22 %", carriers=notes_of(""), values=[Decimal("0.2229")]) == []
     assert unfounded("32 %", carriers=notes_of(""), values=[Decimal("0.2229")]) == ["32"]
+
+
+def _told(name: str) -> Iterator[tuple[str, str, str]]:
+    """Kind, statement and source of the sets by which the check of citations was measured."""
+    for source in tomllib.loads((BENCHMARKS / name).read_text("utf-8"))["source"]:
+        text = f"{source.pop('title')}\n{source.pop('text')}"
+        for kind, statements in source.items():
+            yield from ((kind, each, text) for each in ([statements] if isinstance(statements, str) else statements))
+
+
+def test_of_the_benchmarks_sentences_no_true_one_is_refuted_and_most_with_another_unit_are() -> None:
+    told = [*_told("citations_en.toml"), *_told("citations_ja.toml")]
+    refuted = [(kind, text) for kind, text, source in told if unfounded(text, carriers=notes_of(source))]
+
+    assert [text for kind, text in refuted if kind in {"close", "paraphrased"}] == []
+    assert sum(kind == "unit" for kind, _ in refuted) >= sum(kind == "unit" for kind, *_ in told) * 0.85
 
 
 TRUE = [*filter(None, (Path(__file__).parents[1] / "data" / "proof" / "statements.txt").read_text("utf-8").split("\n"))]

@@ -11,7 +11,7 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from itertools import product
 
-from contend.checks.figures import UNITS
+from contend.checks.figures import UNITS, claimed_figures, in_other_units, stated_figures
 from contend.text import ADDRESS, without_marks
 
 _SCALES: dict[str, Sequence[int]] = {
@@ -69,6 +69,7 @@ _DATES = (
         re.IGNORECASE,
     ),
 )
+_SHORT_DAY = re.compile(r"\d{1,2}\.\d{1,2}\.?")
 _SLASHED = re.compile(r"(?<![\d/])(\d{1,2})/(\d{1,2})/(\d{4})(?![\d/])")
 _ERA = re.compile(rf"({'|'.join(_ERAS)})(元|\d+)年")
 
@@ -88,6 +89,8 @@ _IDENTIFIER = re.compile(
     re.ASCII,
 )
 _MEASURED = re.compile(r"\s?(?:[%‰°$€£¥₹]|(?P<word>[^\W\d_]+))")
+_ONE_OF_TIME = re.compile(r"\s?(?:[日年月週度]|か月|時間|分|秒)(?!間?後)")
+"""How often, and not how much."""
 _LIST_MARK = re.compile(r"\A\W*\d{1,2}[.)]\s")
 _OWN_PLACE = re.compile(
     rf"\b(?:{_OWN_PLACES})s?\.?\s(?:\d+(?:\.\d+)*(?:(?:,|\s?[–-]|\sand|\sund|\sor|\soder)\s?)?)+", re.IGNORECASE
@@ -105,6 +108,8 @@ class Figure:
     """Value and the value of its last digit, for each way to read it."""
     is_bare: bool
     """Nothing is measured by it."""
+    is_scaled: bool = False
+    """A word such as million stands behind it."""
 
     @property
     def is_small(self) -> bool:
@@ -149,13 +154,22 @@ class Notes:
     """The whole text, without case, width, white space and marks."""
     scales: tuple[int, ...]
     """Powers of ten that its words name, as the head of a table does."""
+    text: str
 
     def has_number(self, figure: Figure) -> bool:
-        own = (value for each in self.figures for value, _ in each.readings)
         return any(
             figure.is_number(value.scaleb(power))
-            for value, power in product(own, (0, *self.scales, *(-power for power in self.scales)))
+            for each in self.figures
+            for value, _ in each.readings
+            for power in (0, *self._shifts(each, figure))
         )
+
+    def _shifts(self, own: Figure, other: Figure) -> Iterator[int]:
+        """By which powers of ten its scales, which stand at the head of a table, tell two figures apart."""
+        if not own.is_scaled:
+            yield from self.scales
+        if not other.is_scaled:
+            yield from (-power for power in self.scales)
 
     def has_digits(self, value: Decimal) -> bool:
         """Whether it has this number in any unit or scale: 71.5 of 71,500,000, 0.84 of 84 %, 1.015 of 1.5 % more."""
@@ -172,7 +186,7 @@ def notes_of(text: str) -> Notes:
     figures = (*_figures(rest), *_spelt(rest), *_in_identifiers(identifiers))
     years = tuple(Figure(str(each.year), ((Decimal(each.year), Decimal(1)),), True) for each in days if each.year)
     powers = {power for word in re.findall(r"[^\W\d_]+", rest.casefold()) for power in _SCALES.get(word, ())}
-    return Notes((*figures, *years), days, identifiers, bare(text), tuple(sorted(powers - {2})))
+    return Notes((*figures, *years), days, identifiers, bare(text), tuple(sorted(powers - {2})), text)
 
 
 def unfounded(text: str, *, carriers: Notes, values: Collection[Decimal] = (), small_too: bool = True) -> list[str]:
@@ -184,8 +198,13 @@ def unfounded(text: str, *, carriers: Notes, values: Collection[Decimal] = (), s
     said = ADDRESS.sub(" ", without_marks(text))
     plain = _OWN_PLACE_JA.sub(" ", _OWN_PLACE.sub(" ", _LIST_MARK.sub(" ", normal(said))))
     days, rest = _without_days(plain)
-    # One that can be read in two ways is there where either is.
-    there = {each.text for each in days if any(each.fits(other) for other in carriers.days)}
+    # One that can be read in two ways is there where either is; 4.2. may be a day, or a version that ends a sentence.
+    there = {
+        each.text
+        for each in days
+        if any(each.fits(other) for other in carriers.days)
+        or (_SHORT_DAY.fullmatch(each.text) and bare(each.text).rstrip(".") in carriers.plain)
+    }
     missing = [each.text for each in days if each.text not in there]
     named = {match[0].rstrip(".:/-") for match in _IDENTIFIER.finditer(rest)}
     missing += sorted(each for each in named if bare(each).removeprefix("v") not in carriers.plain)
@@ -195,7 +214,8 @@ def unfounded(text: str, *, carriers: Notes, values: Collection[Decimal] = (), s
             continue
         if not carriers.has_number(figure) and not any(map(figure.is_number, shifted)):
             missing.append(figure.text)
-    return list(dict.fromkeys(missing))
+    other_units = in_other_units(claimed_figures(rest), stated_figures(carriers.text)) if not values else []
+    return list(dict.fromkeys([*missing, *(each.text for each in other_units)]))
 
 
 def normal(text: str) -> str:
@@ -240,14 +260,18 @@ def _figures(plain: str) -> Iterator[Figure]:
         parts = [(Decimal(number.replace(",", "")), _power(signs)) for number, signs in _KANJI_PART.findall(match[0])]
         number, power = parts[-1]
         step = Decimal(1).scaleb(int(number.as_tuple().exponent) + power)
-        yield Figure(match[0], ((sum((each.scaleb(by) for each, by in parts), Decimal(0)), step),), False)
+        value = sum((each.scaleb(by) for each, by in parts), Decimal(0))
+        yield Figure(match[0], ((value, step),), is_bare=False, is_scaled=True)
     for match in _NUMBER.finditer(_KANJI_NUMBER.sub(" ", plain)):
         readings = tuple(_readings(match))
         if readings:
             is_bare = not (match["currency"] or match["letter"] or match["scale"])
             behind = _MEASURED.match(match.string, match.end())
             is_bare = is_bare and (behind is None or (bool(behind["word"]) and behind["word"].casefold() not in UNITS))
-            yield Figure(match[0].strip(), readings, is_bare)
+            if _ONE_OF_TIME.match(match.string, match.end("number")) and readings[0][0] == 1:
+                continue
+            is_scaled = bool(match["letter"] or match["scale"])
+            yield Figure(match[0].strip().rstrip("."), readings, is_bare, is_scaled)
 
 
 def _power(signs: str) -> int:
@@ -255,8 +279,9 @@ def _power(signs: str) -> int:
 
 
 def _readings(match: re.Match[str]) -> Iterator[tuple[Decimal, Decimal]]:
-    word = (match["scale"] or "").casefold()
-    powers: Sequence[int] = _SCALES.get(word, (0,))
+    word = match["scale"] or ""
+    # In German a Billion is a million millions.
+    powers: Sequence[int] = (9,) if word == "billion" else _SCALES.get(word.casefold(), (0,))
     if letter := match["letter"]:
         is_scale = letter.isupper() or match["currency"]
         powers = _SCALES[letter.casefold()] if is_scale else (0, *_SCALES[letter.casefold()])
