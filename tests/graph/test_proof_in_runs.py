@@ -89,14 +89,17 @@ async def test_nothing_refuted_opens_a_report_and_one_that_nothing_carries_can_g
     assert "4,700" not in (outcome.markdown or "")
 
 
-async def test_where_nothing_holds_there_is_no_report(contest: Contest, vendors: Vendors) -> None:
+async def test_a_report_of_which_nothing_holds_is_struck_out_as_a_whole_and_says_so(
+    contest: Contest, vendors: Vendors
+) -> None:
     vendors.reply(report_reply([WRONG]), prompt="research/write")
 
     outcome = await contest.run(THEME)
 
-    assert outcome.report is None
-    assert outcome.status == "failed"
-    assert "the passages carry no statement of the draft" in outcome.message
+    report, _, about = (outcome.markdown or "").partition("## References")
+    assert report.count("~~The plant makes 4,700 units a month[1].~~ ⚠") == 3
+    assert "no statement of the report is carried by its passages" in about
+    assert metrics_of(rounds_of(contest)[0])["citation_support"].score == 0.0
 
 
 async def test_what_a_judge_doubts_by_its_place_is_sent_back_and_marked_and_a_contradiction_needs_its_words(

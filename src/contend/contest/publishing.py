@@ -123,6 +123,7 @@ def head_of(
         seconds=view.seconds,
         notes=[
             *([] if winner.may_win else [words.search_only]),
+            *([words.nothing_holds] if all(each.refuted for each in submission.draft.sentences()) else []),
             *([words.near_tie] if is_near_tie else []),
             *([words.report_revised.format(comment=inert(state["comment"]))] if is_revised else []),
             *state["notes"],

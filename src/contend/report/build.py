@@ -183,15 +183,12 @@ def build_report(
 def presentable(draft: Draft) -> Draft:
     """The draft with nothing in its opening that code refutes; where nothing is left, the first of its body.
 
-    Raises:
-        DraftError: code refutes all that it says.
+    One of which nothing holds stays as it is: its reader sees all of it struck out.
     """
     body = [each for section in draft.sections for each in section.statements()]
     holding = [each for each in [*draft.summary, *draft.findings, *body] if not each.refuted]
-    if not holding:
-        raise DraftError("the passages carry no statement of the draft: add documents or sources, or try another model")
     opening = {
-        name: [each for each in part if not each.refuted] or holding[:1]
+        name: [each for each in part if not each.refuted] or holding[:1] or part
         for name, part in (("summary", draft.summary), ("findings", draft.findings))
     }
     return draft.model_copy(update=opening)

@@ -172,6 +172,7 @@ class NoteWords(NamedTuple):
         "a search of your documents; no language model. With OPENAI_API_KEY set, or OPENAI_BASE_URL for a server of "
         "your own, teams compete for a report"
     )
+    nothing_holds: str = "no statement of the report is carried by its passages: all are struck out; try another model"
     near_tie: str = "near tie: the teams at the top were compared in pairs, and the ranking follows that comparison"
     team_ended: str = "{teams} {status}: {why}"
     one_team: str = "team {team}"

@@ -213,6 +213,7 @@ WORDS = Words(
         all_delivered="全チームが提出しました",
         search_only="お手元の文書を検索した結果です。言語モデルは使っていません。OPENAI_API_KEY、または手元のサーバーなら"
         "OPENAI_BASE_URLを設定すると、チームがレポートを競います",
+        nothing_holds="報告の記述はどれも抜粋の裏付けがなく、すべて取り消し線を引いた。別のモデルを試してください",
         near_tie="僅差: 上位のチームを一対一で比較し、その結果を順位に反映しました",
         team_ended="{teams}が{status}: {why}",
         one_team="チーム {team} ",
