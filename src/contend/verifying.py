@@ -1,8 +1,6 @@
-"""A published report held against itself and against its documents as they are now: no run, no model."""
+"""Check a published report against itself and against its documents as they are now, without a run or a model."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -10,18 +8,18 @@ from urllib.parse import unquote, urlsplit
 from pydantic import ValidationError
 
 from contend.checks.notations import bare
-from contend.checks.proof import Proof, passage_of, refutations
+from contend.checks.proof import refutations, stands_in
 from contend.errors import InputError
 from contend.models.record import Language
 from contend.models.research import Passage
-from contend.report import LedgerPassage, LedgerStatement, PublishedReport
+from contend.report import LedgerPassage, LedgerStatement, PublishedReport, proof_in
 from contend.sources.readers import read_document
 from contend.sources.readers.document import Unreadable
 from contend.stores.documents import content_id, passage_id
 from contend.text import WORDS
 
 State = Literal["holds", "changed", "gone", "broken"]
-"""As it was published; its document says it no more; its document is gone; the report itself was changed."""
+"""Unchanged; its document says something else now; its document is gone; the report itself was changed."""
 
 
 class StatementCheck(NamedTuple):
@@ -38,7 +36,7 @@ def read_ledger(path: Path) -> PublishedReport:
     """A report's JSON with its statements. Blocking.
 
     Raises:
-        InputError: there is no such file, or it holds no statements.
+        InputError: there is no such file, or it holds no statements to verify.
     """
     try:
         report = PublishedReport.model_validate_json(path.read_bytes())
@@ -51,86 +49,65 @@ def read_ledger(path: Path) -> PublishedReport:
             "name the report.json of a run"
         ) from error
     if not report.statements:
-        raise InputError(f"{path} holds no statements: it is of an earlier version, and nothing in it can be verified")
+        raise InputError(f"{path} holds no statements to verify: its run found nothing, or it is of an earlier version")
     return report
 
 
 def verify(report: PublishedReport, language: Language = "en") -> list[StatementCheck]:
-    """Each statement: its passages by their hashes, its quotes, figures and sums anew, its documents as they are now.
+    """Check each statement: passages by hash, quotes, figures and sums again, and the documents as they are now.
 
     Documents of the web are not looked up. Blocking.
     """
-    _document.cache_clear()
-    passages = {each.id: each for each in report.passages}
-    return [_check(each, report, passages, language) for each in report.statements]
+    urls = {each.url for each in report.passages if each.url.startswith("file:")}
+    documents = {url: _text_of(url) for url in urls}
+    return [_check(each, report, documents, language) for each in report.statements]
 
 
-def counts(checks: Sequence[StatementCheck]) -> Counter[State]:
-    return Counter(each.state for each in checks)
+Documents = Mapping[str, str | None]
+"""The texts of local documents today, by address; None for one that cannot be read."""
 
 
-def _check(
-    statement: LedgerStatement, report: PublishedReport, passages: Mapping[str, LedgerPassage], language: Language
-) -> StatementCheck:
-    named = [passages[each] for each in statement.passages if each in passages]
-    words = WORDS[language].verifying
-    broken = [words.passage_missing.format(passage=each) for each in statement.passages if each not in passages]
-    broken += [
-        words.passage_changed.format(document=each.title)
-        for each in named
-        if each.text and each.id not in {content_id(each.text), passage_id(content_id(each.text), each.url)}
-    ]
-    proof = _proof(statement, report, named)
-    found = refutations(proof)
-    if found != statement.refuted:
-        broken += [WORDS[language].refuted[each.rule].format(detail=each.detail) for each in found]
-        broken += [] if found else [words.holds_again]
-    if broken:
-        return StatementCheck(statement.place, statement.text, "broken", broken, statement.doubt)
-    lost = [(each, now) for each in named if (now := _now(each, statement.quotes)) != "holds"]
-    states = {now for _, now in lost}
-    reasons = [
-        (words.document_gone if now == "gone" else words.document_changed).format(document=each.title)
-        for each, now in lost
-    ]
-    state: State = "gone" if "gone" in states else "changed" if states else "holds"
-    return StatementCheck(statement.place, statement.text, state, list(dict.fromkeys(reasons)), statement.doubt)
-
-
-def _proof(statement: LedgerStatement, report: PublishedReport, named: Sequence[LedgerPassage]) -> Proof:
-    # What was not kept is read from its document.
-    sources = [Passage(**{**each.model_dump(), "text": each.text or _document(each.url) or ""}) for each in named]
-    return Proof(
-        text=statement.says,
-        kind=statement.kind,
-        basis=statement.basis,
-        quotes=[(passage_of(words, sources), words) for words in statement.quotes],
-        sources=sources,
-        around=f"{report.question}\n{statement.beside}",
-        others="\n".join(
-            line for each in report.statements if each is not statement for line in (each.text, *each.sums)
-        ),
-    )
-
-
-def _now(passage: LedgerPassage, quotes: Sequence[str]) -> State:
-    """What the passage's document says of it today."""
-    if not passage.url.startswith("file:"):
-        return "holds"
-    document = _document(passage.url)
-    if document is None:
-        return "gone"
-    text, was = bare(document), bare(passage.text or document)
-    own = [bare(each) for each in quotes if bare(each) in was]
-    if own:
-        return "holds" if all(each in text for each in own) else "changed"
-    return "holds" if all(bare(line) in text for line in passage.text.split("\n")) else "changed"
-
-
-@cache
-def _document(url: str) -> str | None:
-    """The text of a local document today; None for one that cannot be read."""
+def _text_of(url: str) -> str | None:
     try:
         return read_document(Path(unquote(urlsplit(url).path))).text
     except (OSError, Unreadable):
         return None
+
+
+def _check(
+    statement: LedgerStatement, report: PublishedReport, documents: Documents, language: Language
+) -> StatementCheck:
+    passages = {each.id: each for each in report.passages}
+    cited = [passages[each] for each in statement.passages if each in passages]
+    words = WORDS[language].verifying
+    reasons = [words.passage_missing.format(passage=each) for each in statement.passages if each not in passages]
+    reasons += [words.passage_changed.format(document=each.title) for each in cited if not _has_its_hash(each)]
+    # What holds orders to AI systems was not kept: only its document can tell.
+    if all(each.text for each in cited) and (found := refutations(proof_in(report, statement))) != statement.refuted:
+        reasons += [WORDS[language].refuted[each.rule].format(detail=each.detail) for each in found]
+        reasons += [] if found else [words.holds_again]
+    if reasons:
+        return StatementCheck(statement.place, statement.text, "broken", reasons, statement.doubt)
+    states = {each.title: _state_now(each, statement.quotes, documents) for each in cited}
+    reasons += [words.document_gone.format(document=title) for title, now in states.items() if now == "gone"]
+    reasons += [words.document_changed.format(document=title) for title, now in states.items() if now == "changed"]
+    state: State = next((each for each in ("gone", "changed") if each in states.values()), "holds")
+    return StatementCheck(statement.place, statement.text, state, reasons, statement.doubt)
+
+
+def _has_its_hash(passage: LedgerPassage) -> bool:
+    content = content_id(passage.text)
+    return not passage.text or passage.id in {content, passage_id(content, passage.url)}
+
+
+def _state_now(passage: LedgerPassage, quotes: Sequence[str], documents: Documents) -> State:
+    """What the passage's document says of it today: its quotes, or all its lines where it is not quoted."""
+    if passage.url not in documents:
+        return "holds"
+    document = documents[passage.url]
+    if document is None:
+        return "gone"
+    today = Passage(id="", url=passage.url, title="", text=document)
+    own = [each for each in quotes if stands_in(each, Passage(**passage.model_dump()))] if passage.text else quotes
+    lines = [line for line in passage.text.split("\n") if bare(line)]
+    return "holds" if all(stands_in(each, today) for each in own or lines) else "changed"

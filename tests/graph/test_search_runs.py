@@ -177,6 +177,7 @@ def test_the_terminal_shows_the_passages_and_how_to_set_a_model(
     terminal = Terminal(workspace, capsys.readouterr)
 
     result = terminal("run", QUESTION, "--docs", documents, "--thread", "searched")
+    verified = terminal("verify", next((workspace / "results").rglob("report.json")))
     dry = terminal("run", QUESTION, "--docs", documents, "--dry-run")
     refused = terminal("run", NOWHERE, "--docs", documents, "--json")
 
@@ -187,6 +188,8 @@ def test_the_terminal_shows_the_passages_and_how_to_set_a_model(
     assert "Set OPENAI_API_KEY, or OPENAI_BASE_URL" in result.out
     assert "contend leaderboard" not in result.out  # there is no score
     assert "unscored" not in result.out
+    assert not verified.err
+    assert (verified.code, verified.out.partition(":")[0]) == (0, "holds")
     assert "nothing: no model calls" in dry.out
     assert (refused.code, json.loads(refused.out.splitlines()[-1])["message"]) == (
         1,

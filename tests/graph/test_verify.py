@@ -47,7 +47,7 @@ def test_a_report_as_it_was_published_holds_and_says_what_carries_each_statement
     result = terminal("verify", report)
 
     assert result.code == 0
-    assert result.out.strip() == "5 statements hold"
+    assert result.out.strip() == "holds: 5 statements"
     ledger = json.loads(report.read_text("utf-8"))
     first, second, third = [each for each in ledger["statements"] if each["place"].startswith("1.")]
     assert first["quotes"] == ["makes 4,200 units a month"]

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from contend.models.record import Language
 from contend.text import (
     WORDS,
     clean,
@@ -22,6 +23,7 @@ from contend.text import (
     shown_score,
     split_sentences,
     terms,
+    without_marks,
     without_sentences,
 )
 from fakes.token_counts import BRIEFS
@@ -299,3 +301,8 @@ def test_one_thing_is_counted_as_one_and_both_languages_name_the_same_values(thi
     assert count_text(1, thing, part=1) != count_text(2, thing, part=1).replace("2", "1")
     values = {language: {*re.findall(r"\{\w+\}", words.counts[thing][0])} for language, words in WORDS.items()}
     assert values["ja"] == values["en"]
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_mark_of_a_judgement_is_no_part_of_the_sentence(language: Language) -> None:
+    assert without_marks(f"It hums [1].{WORDS[language].headings.judgement}") == "It hums."

@@ -52,9 +52,9 @@ def _check(claim: Claim, passages: tuple[PassageText, ...], others: tuple[Passag
         return ClaimCheck(level="not_needed", support=1.0)
     if not passages:
         return ClaimCheck(level="unsupported", support=0.0, marks=[_mark(claim, "no_passage")])
-    strongest = strength(claim.comparison_text, passages)
     if claim.quoted:
-        return ClaimCheck(level="supported", support=1.0, nearest=strongest.nearest, excerpt=strongest.sentence)
+        return ClaimCheck(level="supported", support=1.0)
+    strongest = strength(claim.comparison_text, passages)
     if claim.kind == "derived":
         support, marks = _check_derived_claim(claim, strongest, passages)
     else:

@@ -254,7 +254,7 @@ def _spelt(plain: str) -> Iterator[Figure]:
     for match in _SPELT.finditer(plain):
         yield _whole(match[0], en.SPELT[match[1].lower()], match["unit"] or "")
     for numeral in _KANJI.findall(plain):
-        yield _whole(numeral, _kanji_value(numeral))
+        yield _whole(numeral, kanji_value(numeral))
 
 
 def _whole(text: str, value: int | str, unit: str = "") -> Figure:
@@ -263,7 +263,8 @@ def _whole(text: str, value: int | str, unit: str = "") -> Figure:
     return Figure(text, number, number, Decimal(1), measure, factor, about=False, negative=False)
 
 
-def _kanji_value(numeral: str) -> int:
+def kanji_value(numeral: str) -> int:
+    """The value of a number in kanji, such as 三十一."""
     total, digit = 0, 0
     for character in numeral:
         if character in ja.NUMERALS:

@@ -1,6 +1,6 @@
-"""Figures, dates and identifiers in English, German and Japanese notations, and whether another text has them.
+"""Find figures, dates and identifiers of a text in another text, in English, German and Japanese notations.
 
-A figure that can be read in two ways, such as `1.234`, is whichever the other text has.
+A figure with two readings, such as `1.234`, counts as found if the other text has either.
 """
 
 import re
@@ -11,8 +11,8 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from itertools import product
 
-from contend.checks.figures import UNITS, claimed_figures, in_other_units, stated_figures
-from contend.text import ADDRESS, without_marks
+from contend.checks.figures import UNITS, claimed_figures, in_other_units, kanji_value, stated_figures
+from contend.text import ADDRESS, en, ja, without_marks
 
 _SCALES: dict[str, Sequence[int]] = {
     "k": (3,), "thousand": (3,), "thousands": (3,), "tausend": (3,), "tsd": (3,),
@@ -23,19 +23,18 @@ _SCALES: dict[str, Sequence[int]] = {
 }  # fmt: skip
 """The powers of ten by which a word behind a number multiplies it."""
 _CASED_SCALES = {"k", "m", "b"}
-"""Letters that are also units: they multiply only directly behind the number, in capitals, or behind a currency."""
-_SPELT: dict[str, Decimal] = {
+"""Letters that are also units: they multiply only in capitals directly after a number, or after a currency."""
+_SPELT: dict[str, Decimal] = {word: Decimal(value) for word, value in en.SPELT.items()} | {
     word: Decimal(value)
     for value, words in {
-        "0": "zero null", "1": "one once ein eine einen eines einer", "2": "two twice both zwei beide beiden",
-        "3": "three drei", "4": "four vier", "5": "five fünf", "6": "six sechs", "7": "seven sieben", "8": "eight acht",
-        "9": "nine neun", "10": "ten zehn", "11": "eleven elf", "12": "twelve dozen zwölf dutzend",
-        "15": "fifteen fünfzehn", "20": "twenty zwanzig", "30": "thirty dreißig", "40": "forty vierzig",
-        "50": "fifty fünfzig", "100": "hundred hundert", "1000": "thousand tausend", "0.5": "half halb halbe hälfte",
+        "0": "null", "1": "once ein eine einen eines einer", "2": "twice both zwei beide beiden", "3": "drei",
+        "4": "vier", "5": "fünf", "6": "sechs", "7": "sieben", "8": "acht", "9": "neun", "10": "zehn", "11": "elf",
+        "12": "zwölf dutzend", "15": "fünfzehn", "20": "zwanzig", "30": "dreißig", "40": "vierzig", "50": "fünfzig",
+        "100": "hundred hundert", "1000": "thousand tausend", "0.5": "half halb halbe hälfte",
     }.items()
     for word in words.split()
 }  # fmt: skip
-_KANJI = {numeral: value for value, numeral in enumerate("〇一二三四五六七八九")} | {"十": 10, "百": 100}
+"""Numbers as words in English and German. They carry a figure, and are themselves not checked."""
 _MONTHS = {
     name: number
     for number, names in enumerate(
@@ -48,7 +47,6 @@ _MONTHS = {
     )
     for name in names.split()
 }  # fmt: skip
-_ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925}
 _OWN_PLACES = (
     "part|parts|step|steps|section|table|finding|criterion|option|phase|item|number|no|page|chapter|question|point|"
     "teil|teile|schritt|schritte|abschnitt|tabelle|punkt|frage|option|phase|seite|kapitel|nr"
@@ -71,7 +69,7 @@ _DATES = (
 )
 _SHORT_DAY = re.compile(r"\d{1,2}\.\d{1,2}\.?")
 _SLASHED = re.compile(r"(?<![\d/])(\d{1,2})/(\d{1,2})/(\d{4})(?![\d/])")
-_ERA = re.compile(rf"({'|'.join(_ERAS)})(元|\d+)年")
+_ERA = re.compile(rf"({'|'.join(ja.ERAS)})(元|\d+)年")
 
 _GROUPED = r"\d{1,3}(?:['’\u00a0\u202f]\d{3})+(?:[.,]\d+)?"
 _PLAIN = r"\d+(?:[.,]\d+)*"
@@ -101,13 +99,13 @@ _SMALL = 10
 
 @dataclass(frozen=True)
 class Figure:
-    """A number as it stands in a text: what it may be, and how exactly it is given."""
+    """A number in a text, with its possible values and their precision."""
 
     text: str
     readings: tuple[tuple[Decimal, Decimal], ...]
-    """Value and the value of its last digit, for each way to read it."""
+    """For each reading its value, and the value of one unit in its last digit."""
     is_bare: bool
-    """Nothing is measured by it."""
+    """No unit, currency or scale stands beside it."""
     is_scaled: bool = False
     """A word such as million stands behind it."""
 
@@ -145,7 +143,7 @@ class Day:
 
 @dataclass(frozen=True)
 class Notes:
-    """What a text has that can be held against another."""
+    """The figures, dates and identifiers of a text."""
 
     figures: tuple[Figure, ...]
     days: tuple[Day, ...]
@@ -165,14 +163,14 @@ class Notes:
         )
 
     def _shifts(self, own: Figure, other: Figure) -> Iterator[int]:
-        """By which powers of ten its scales, which stand at the head of a table, tell two figures apart."""
+        """Powers of ten by which two figures may differ: a scale such as "million" may stand once, above a table."""
         if not own.is_scaled:
             yield from self.scales
         if not other.is_scaled:
             yield from (-power for power in self.scales)
 
     def has_digits(self, value: Decimal) -> bool:
-        """Whether it has this number in any unit or scale: 71.5 of 71,500,000, 0.84 of 84 %, 1.015 of 1.5 % more."""
+        """Whether it has this number in some scale: 71.5 for 71,500,000, 0.84 for 84 %, 1.015 for 1.5 % more."""
         own = {number.normalize().as_tuple().digits for each in self.figures for number, _ in each.readings}
         return any(each.normalize().as_tuple().digits in own for each in (value, value - 1, 1 - value) if each)
 
@@ -190,10 +188,10 @@ def notes_of(text: str) -> Notes:
 
 
 def unfounded(text: str, *, carriers: Notes, values: Collection[Decimal] = (), small_too: bool = True) -> list[str]:
-    """The figures, dates and identifiers of a text, as they stand there, that the carriers do not have.
+    """The figures, dates and identifiers of a text that the carriers do not have, as written in the text.
 
-    `values`: numbers that carry as well, such as the results of sums, in whatever power of ten a reader writes them.
-    `small_too`: also whole numbers below ten by which nothing is measured. Numbers of places in a report are none.
+    `values`: further numbers that count as found in any power of ten, such as the results of sums. `small_too`: also
+    check whole numbers below ten without a unit. Numbers of parts, steps and tables are never checked.
     """
     said = ADDRESS.sub(" ", without_marks(text))
     plain = _OWN_PLACE_JA.sub(" ", _OWN_PLACE.sub(" ", _LIST_MARK.sub(" ", normal(said))))
@@ -226,7 +224,7 @@ _MARKS = re.compile(r"[\s*_`|#>\"'“”„‘’«»‹›「」『』…]|\.\.
 
 
 def bare(text: str) -> str:
-    """What two renderings of the same words share: no case, width, white space, quotes or marks of Markdown."""
+    """The text without case, width, white space, quotation marks and Markdown, to compare two renderings of it."""
     return _MARKS.sub("", normal(text)).casefold()
 
 
@@ -248,7 +246,7 @@ def _without_days(plain: str) -> tuple[tuple[Day, ...], str]:
         days.extend(Day(match[0], year, month, day) for month, day in {(one, two), (two, one)} if month <= 12)  # noqa: PLR2004
         return " "
 
-    rest = _ERA.sub(lambda each: f"{_ERAS[each[1]] + (1 if each[2] == '元' else int(each[2]))}年", plain)
+    rest = _ERA.sub(lambda each: f"{ja.ERAS[each[1]] + (1 if each[2] == '元' else int(each[2]))}年", plain)
     rest = _SLASHED.sub(slashed, rest)
     for pattern in _DATES:
         rest = pattern.sub(taken, rest)
@@ -291,7 +289,7 @@ def _readings(match: re.Match[str]) -> Iterator[tuple[Decimal, Decimal]]:
 
 
 def _numbers(digits: str) -> Iterator[Decimal]:
-    """The values of digits with points and commas, of which either may part thousands."""
+    """The possible values of digits with points and commas, since either may separate thousands."""
     plain = re.sub(r"['’\u00a0\u202f]", "", digits)
     signs = [sign for sign in plain if sign in ".,"]
     if not signs:
@@ -312,17 +310,7 @@ def _spelt(plain: str) -> Iterator[Figure]:
         if word in _SPELT:
             yield Figure(word, ((_SPELT[word], Decimal(1)),), True)
     for numeral in re.findall(r"[〇一二三四五六七八九十百]+", plain):
-        yield Figure(numeral, ((Decimal(_kanji_value(numeral)), Decimal(1)),), True)
-
-
-def _kanji_value(numeral: str) -> int:
-    total = digit = 0
-    for sign in numeral:
-        if _KANJI[sign] < _SMALL:
-            digit = digit * 10 + _KANJI[sign]
-        else:
-            total, digit = total + (digit or 1) * _KANJI[sign], 0
-    return total + digit
+        yield Figure(numeral, ((Decimal(kanji_value(numeral)), Decimal(1)),), True)
 
 
 def _in_identifiers(identifiers: Sequence[str]) -> Iterator[Figure]:

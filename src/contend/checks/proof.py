@@ -1,6 +1,6 @@
-"""What code refutes of a statement: its quotes, its figures and its sums. No reply of a model clears it.
+"""Refute a statement's quotes, figures and sums by code. No reply of a model overrules it.
 
-It judges no prose: whether words follow from other words is for whoever reads them.
+Prose is not judged here: whether a sentence follows from its quotes is for reviewers and judges.
 """
 
 import re
@@ -19,19 +19,19 @@ from contend.text import compact_tables
 _CONSTANTS = frozenset(
     map(Decimal, (1, 2, 4, 7, 8, 10, 12, 24, 30, 31, 52, 60, 100, 365, 366, 1000, 1024, 3600, 86_400, 1_000_000))
 )
-"""What a sum may hold beside its inputs: days of a week, bits of a byte, percent and the like."""
+"""Numbers that a sum may use without a source: days of a week, bits of a byte, percent and the like."""
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _PARTS = re.compile(r"[;；]")
-PROPOSED = re.compile(r"(?i)\s*(?:proposed|proposes|提案)\s*[:：]?")
+_PROPOSED = re.compile(r"(?i)\s*(?:proposed|proposes|提案)\s*[:：]?")
 """Begins the basis of a judgement that names values of its own: `proposed: 2000; 500000`."""
 
 
 class Proof(NamedTuple):
     """A statement with what it rests on.
 
-    `quotes`: passages with the words that carry it there; `sources`: all passages that it names, with their texts;
-    `around`: what its reader said, and what stands beside it as a table's column names do; `others`: what the report's
-    other statements say, with their sums.
+    `quotes`: each quote with the passage that it stands in; `sources`: all passages that the statement names, with
+    their texts; `around`: the reader's question and the names of the table's columns; `others`: the report's other
+    statements, with their sums.
     """
 
     text: str
@@ -44,7 +44,7 @@ class Proof(NamedTuple):
 
 
 NOWHERE = Passage(id="", url="", title="")
-"""The passage of a quote that stands in none of those that its statement names."""
+"""Stands for the passage of a quote that is in none of its statement's passages."""
 
 
 def proof_of(at: PlacedSentence, passages: Mapping[str, Passage], *, around: str, others: str) -> Proof:
@@ -63,7 +63,7 @@ def proof_of(at: PlacedSentence, passages: Mapping[str, Passage], *, around: str
 
 
 def said_by(at: PlacedSentence) -> str:
-    """What a statement says by itself: of a row its cells, without the number of the row."""
+    """The text that is checked: a sentence, or the cells of a row without its row number."""
     if at.row is None:
         return at.sentence.text
     number = at.place.rpartition(".")[2]
@@ -71,7 +71,7 @@ def said_by(at: PlacedSentence) -> str:
 
 
 def beside(at: PlacedSentence) -> str:
-    """What stands beside a statement and carries, too: the names of its table's columns."""
+    """The names of the columns of a row's table, whose figures count as found, too."""
     return "\n".join(at.block.columns) if isinstance(at.block, Table) else ""
 
 
@@ -81,7 +81,7 @@ def passage_of(words: str, sources: Sequence[Passage]) -> Passage:
 
 
 class Sum(NamedTuple):
-    """A part of a basis that is arithmetic, and its value: a number, of two dates the days between them, or a date."""
+    """A calculation of a basis and its value: a number, the days between two dates, or a date."""
 
     formula: str
     value: Decimal | date
@@ -97,7 +97,7 @@ class Sum(NamedTuple):
 
 
 def refutations(proof: Proof) -> list[Refutation]:
-    """What code refutes of a statement; nothing where it finds nothing wrong."""
+    """The refutations of a statement; empty if code finds nothing wrong."""
     wrong_quotes = [
         Refutation(rule="quote", detail=words) for passage, words in proof.quotes if not stands_in(words, passage)
     ]
@@ -105,7 +105,7 @@ def refutations(proof: Proof) -> list[Refutation]:
 
 
 def sums_of(basis: str) -> list[Sum]:
-    """The parts of a basis that are arithmetic, set apart by semicolons, with their values."""
+    """The calculations of a basis, which are separated by semicolons; parts that are no arithmetic are left out."""
     sums = []
     for part in _PARTS.split(basis):
         formula = part.partition("=")[0].strip()
@@ -139,7 +139,7 @@ def _reckoned(formula: str) -> Decimal | date | None:
 
 
 def _inputs(proof: Proof) -> Iterator[Refutation]:
-    """Numbers of a sum that neither a passage nor another statement has, nor anybody counts by."""
+    """Numbers of a sum that no passage, no other statement and no convention gives."""
     sums = sums_of(proof.basis) if proof.kind != "not_found" else []
     carriers = _carriers(proof, whole=True)
     results = "; ".join(each.shown for each in sums)
@@ -162,7 +162,7 @@ def _figures(proof: Proof) -> Iterator[Refutation]:
     values = [abs(each.value) for each in sums if isinstance(each.value, Decimal)]
     # What a sum is reckoned from is held against passages by itself.
     more = [f"{each.formula} ; {each.shown}" for each in sums] if not strict else []
-    if proof.kind == "judgement" and (proposed := PROPOSED.match(proof.basis)):
+    if proof.kind == "judgement" and (proposed := _PROPOSED.match(proof.basis)):
         more.append(proof.basis[proposed.end() :])
     carriers = _carriers(proof, whole=not strict or not proof.quotes, more=more)
     missing = unfounded(proof.text, carriers=carriers, values=values, small_too=strict)
@@ -174,7 +174,7 @@ def _figures(proof: Proof) -> Iterator[Refutation]:
 
 
 def _carriers(proof: Proof, *, whole: bool, more: Sequence[str] = ()) -> Notes:
-    """`whole`: all texts of its passages and the other statements carry, too; else its quotes and where they stand."""
+    """What may carry a figure. `whole`: the whole passages; else only the quotes, their headings and column names."""
     standing = [(passage, words) for passage, words in proof.quotes if stands_in(words, passage)]
     named = {each.id: each for each in (proof.sources if whole else [passage for passage, _ in standing])}
     texts = [f"{each.title}\n{each.heading}\n{each.published or ''}" for each in named.values()]
@@ -184,9 +184,9 @@ def _carriers(proof: Proof, *, whole: bool, more: Sequence[str] = ()) -> Notes:
 
 
 def stands_in(words: str, passage: Passage) -> bool:
-    """Whether the words stand in a passage, without regard to marks, white space, case and width.
+    """Whether the words stand in a passage. Marks, white space, case and width are ignored.
 
-    What is left out between them is `...`; of a table, cells of one row are parted by `|`.
+    `...` stands for words that are left out; `|` separates cells of one row of a table.
     """
     if "|" in words:
         cells = [bare(cell) for cell in words.split("|")]
@@ -196,7 +196,7 @@ def stands_in(words: str, passage: Passage) -> bool:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text as it is stored, and as prompts show its tables."""
+    """The lines of a text as stored, and as prompts show its tables."""
     return [*text.split("\n"), *compact_tables(text).split("\n")]
 
 
@@ -211,7 +211,7 @@ def _in_order(pieces: Sequence[str], text: str) -> bool:
 
 
 def _heads(words: str, passage: Passage) -> str:
-    """The caption and the column names of the table in which the words stand; "" for words of a text."""
+    """Caption and column names of the table that the words stand in; "" if they stand in no table."""
     cells, caption, names = [bare(cell) for cell in words.split("|")], "", ""
     for line in _lines(passage.text):
         if "|" not in line and not line.startswith("- "):

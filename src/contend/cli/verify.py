@@ -1,23 +1,24 @@
 """`contend verify`: whether a published report still holds."""
 
+from collections import Counter
 from pathlib import Path
 
 from rich.text import Text
 
 from contend.cli import speak, tr, ui
 from contend.text import detect_language
-from contend.verifying import State, counts, read_ledger, verify
+from contend.verifying import State, read_ledger, verify
 
-_WORDS: dict[State, str] = {
-    "holds": "{count} statements hold",
-    "changed": "{count} whose documents say something else now",
-    "gone": "{count} whose documents are gone",
-    "broken": "{count} that are not as they were published",
+_LINES: dict[State, str] = {
+    "holds": "holds: {statements}",
+    "changed": "the document says something else now: {statements}",
+    "gone": "the document is gone: {statements}",
+    "broken": "the report itself was changed: {statements}",
 }
 
 
 def verify_report(file: Path) -> int:
-    """Print which statements of a report do not hold any more, and why; 1 if there are any.
+    """Print how many statements of a report still hold, and which do not and why; 1 if there are any.
 
     Raises:
         InputError: the file is no report with statements.
@@ -25,13 +26,15 @@ def verify_report(file: Path) -> int:
     report = read_ledger(file)
     speak(report.theme)
     checks = verify(report, detect_language(report.theme))
-    number, lost = counts(checks), [each for each in checks if each.state != "holds"]
+    counts = Counter(each.state for each in checks)
     if not ui.print_json(
-        {"counts": {state: number[state] for state in _WORDS}, "statements": [each._asdict() for each in checks]}
+        {"counts": {state: counts[state] for state in _LINES}, "statements": [each._asdict() for each in checks]}
     ):
-        for each in lost:
-            ui.show(Text(f"{each.place}: {each.text}"))
-            for reason in each.reasons:
-                ui.show(Text(f"  {reason}", style="dim"))
-        ui.show(Text("; ".join(tr(words, count=number[state]) for state, words in _WORDS.items() if number[state])))
-    return int(bool(lost))
+        for each in checks:
+            if each.state != "holds":
+                ui.show(Text(f"{each.place}: {each.text}"))
+                ui.show(Text("\n".join(f"  {reason}" for reason in each.reasons), style="dim"))
+        for state, line in _LINES.items():
+            if counts[state]:
+                ui.show(Text(tr(line, statements=ui.count_text(counts[state], "statement"))))
+    return int(counts["holds"] < len(checks))

@@ -112,6 +112,7 @@ class ClosingNodes:
                 signed,
                 submission.draft,
                 await with_texts(self.services.documents, submission.passages),
+                printed=_printed(view, submission, lines),
                 question=f"{(await self.services.run(state)).asked(state['theme'])}\n{state.get('comment', '')}",
                 doubts={each.statement: each.reason for each in doubtful},
             ),
@@ -196,6 +197,16 @@ class ClosingNodes:
                 rest = plain_sentence(without_sentences(lacking, orders.in_sentence))
                 doubtful.append(DoubtfulLine(line_of[text], rest, "", partly=True, statement=text))
         return doubtful
+
+
+def _printed(view: ContestView, submission: Submission, lines: Sequence[PublishedLine]) -> set[str]:
+    """The statements of the draft that stand in the report, as the draft has them.
+
+    A person may have edited others away. A search prints its passages in a form of its own, and what it says without
+    a source is contend's own sentence.
+    """
+    is_search = view.winner is not None and not view.winner.may_win
+    return {each.statement for each in lines if (each.marks if is_search else each.text in submission.content)}
 
 
 def _sent_back(state: ContestState, reason: str, *, is_comment: bool) -> ContestUpdate:

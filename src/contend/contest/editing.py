@@ -58,10 +58,44 @@ _FEWEST = 2
 
 
 @dataclass(frozen=True)
-class EditingNodes:
-    """From the teams' best reports to the one that is published."""
+class MergedRoutes:
+    """Where a merged report goes next: to what is looked up for it, or to its judges."""
 
     services: Services
+
+    async def to_looks(self, state: ContestState) -> list[Send] | Literal["collect_looks"]:
+        """A task for each action that the editor or the reviewer asked for."""
+        work = await open_edit(self.services, state)
+        key = {"execution_id": state["execution_id"], "team_id": EDITOR, "round_number": 0}
+        tasks = tasks_of(state["editor_actions"], work.desk, work.pool, key)
+        return [Send("look_up", task) for task in tasks] or "collect_looks"
+
+    async def to_judges(self, state: ContestState) -> list[Send] | Literal["choose_report"]:
+        """To all metrics, and beside the best team's report in both orders, at the same time."""
+        view, run = ContestView(state), await self.services.run(state)
+        document, best = view.editing.document, view.mergeable[0].document
+        if document is None or best is None:
+            return "choose_report"
+        # In a process that goes on with the run, what judges said of the teams' citations is known from here alone.
+        for past in view.rounds:
+            run.verdicts.update(past.verdicts)
+        tasks = metric_tasks(
+            self.services,
+            run,
+            submission=document,
+            theme=state["theme"],
+            team_id=EDITOR,
+            round_number=1,
+            criteria=state.get("criteria", []),
+            with_fixes=False,
+        )
+        pairs = compare_tasks(state, {EDITOR: document, BEST: best})
+        return [*(Send("score_merged", task) for task in tasks), *(Send("compare_merged", pair) for pair in pairs)]
+
+
+@dataclass(frozen=True)
+class EditingNodes(MergedRoutes):
+    """From the teams' best reports to the one that is published."""
 
     async def route_after_near_ties(self, state: ContestState) -> list[Send] | Literal["synthesize", "pick_winner"]:
         """To the editor first: where its report is published, nothing that is read hangs on a near tie.
@@ -144,14 +178,13 @@ class EditingNodes:
     async def route_after_merging(
         self, state: ContestState
     ) -> list[Send] | Literal["choose_report", "collect_looks", "review_merged", "mend_merged"]:
-        """What the editor looks up; then the merged report to a reviewer where there are sources to open, or to judges.
+        """Look up what the editor asked for; then review the merged report, or mend it, or have it judged.
 
-        What code refutes of it is mended before them.
-
-        Where a model reads all there is, the editor had it before its eyes, and so had each team's reviewer.
+        It is reviewed if there are sources to open. Where everything was read whole, the editor and each team's
+        reviewer had all of it, so that only what code refutes is mended.
         """
         if state.get("editor_actions"):
-            return await looking_tasks(self.services, state) or "collect_looks"
+            return await self.to_looks(state)
         if not ContestView(state).editing.document:
             return "choose_report"
         work = await open_edit(self.services, state)
@@ -159,46 +192,15 @@ class EditingNodes:
         if affords and not work.is_whole:
             return "review_merged"
         is_refuted = affords and state.get("merged_fixes")
-        return "mend_merged" if is_refuted else await route_to_scores(self.services, state)
+        return "mend_merged" if is_refuted else await self.to_judges(state)
+
+    async def route_after_looking(self, state: ContestState) -> Literal["synthesize", "review_merged"]:
+        """Return to the node that asked for the look-up."""
+        return "review_merged" if ContestView(state).editing.document else "synthesize"
 
     async def route_after_choice(self, state: ContestState) -> list[Send] | Literal["pick_winner"]:
         """A team's report is published after all: which one is decided now."""
         return "pick_winner" if ContestView(state).editing.published else await route_to_pairs(state)
-
-
-async def route_after_looking(state: ContestState) -> Literal["synthesize", "review_merged"]:
-    """Back to whoever wanted something looked up."""
-    return "review_merged" if ContestView(state).editing.document else "synthesize"
-
-
-async def looking_tasks(services: Services, state: ContestState) -> list[Send]:
-    """A task for each action that editor or reviewer asked for."""
-    work = await open_edit(services, state)
-    key = {"execution_id": state["execution_id"], "team_id": EDITOR, "round_number": 0}
-    return [Send("look_up", task) for task in tasks_of(state["editor_actions"], work.desk, work.pool, key)]
-
-
-async def route_to_scores(services: Services, state: ContestState) -> list[Send] | Literal["choose_report"]:
-    """The merged report to all metrics, and beside the best team's in both orders, at the same time."""
-    view, run = ContestView(state), await services.run(state)
-    document, best = view.editing.document, view.mergeable[0].document
-    if document is None or best is None:
-        return "choose_report"
-    # In a process that goes on with the run, what judges said of the teams' citations is known from here alone.
-    for past in view.rounds:
-        run.verdicts.update(past.verdicts)
-    tasks = metric_tasks(
-        services,
-        run,
-        submission=document,
-        theme=state["theme"],
-        team_id=EDITOR,
-        round_number=1,
-        criteria=state.get("criteria", []),
-        with_fixes=False,
-    )
-    pairs = compare_tasks(state, {EDITOR: document, BEST: best})
-    return [*(Send("score_merged", task) for task in tasks), *(Send("compare_merged", pair) for pair in pairs)]
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from contend.contest.closing import (
     route_after_publish,
 )
 from contend.contest.comparing import CompareTask, ComparingNodes
-from contend.contest.editing import EditingNodes, route_after_looking
+from contend.contest.editing import EditingNodes
 from contend.contest.reviewing import ReviewingNodes
 from contend.contest.revising import RevisingNodes
 from contend.contest.state import ContestInput, ContestOutput, ContestState, ContestUpdate
@@ -283,7 +283,7 @@ def _add_editor(graph: ContestGraph, services: Services, editing: EditingNodes) 
     add_node(graph, "synthesize", editing.synthesize, editing.go_on_without_editor)
     add_node(graph, "look_up", looking.act, looking.turn_off, task=ActionTask)
     add_node(graph, "collect_looks", editing.collect_looks, editing.go_on_without_editor)
-    add_node(graph, "review_merged", reviewing.review_merged, reviewing.keep_merged)
+    add_node(graph, "review_merged", reviewing.review_merged, reviewing.go_on_without_review)
     add_node(graph, "mend_merged", reviewing.mend_merged, reviewing.keep_merged)
     add_node(graph, "score_merged", metrics.score, metrics.leave_unscored, task=MetricTask)
     add_node(graph, "compare_merged", with_best.compare, with_best.count_as_tie, task=CompareTask)
@@ -306,7 +306,7 @@ def _add_editor(graph: ContestGraph, services: Services, editing: EditingNodes) 
     add_routes(
         graph,
         "collect_looks",
-        route_after_looking,
+        editing.route_after_looking,
         {"synthesize": "the editor looked", "review_merged": "the reviewer looked"},
     )
     add_routes(

@@ -1,4 +1,4 @@
-"""A last critical review of the merged report with the sources open, and the editor's mending of what it finds."""
+"""Review the merged report against the sources, and have the editor mend what the review finds."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,7 +6,7 @@ from typing import Literal
 from langgraph.errors import NodeError
 from langgraph.types import Command, Send
 
-from contend.contest.editing import EDITOR, Edit, looking_tasks, open_edit, proven, route_to_scores, submission_of
+from contend.contest.editing import EDITOR, Edit, MergedRoutes, open_edit, proven, submission_of
 from contend.contest.state import ContestState, ContestUpdate, ContestView
 from contend.errors import ContendError
 from contend.evidence.pool import numbers_of
@@ -17,8 +17,7 @@ from contend.models.replies import FixesReply, RevisionReply
 from contend.models.research import Draft
 from contend.models.task import CallUsage
 from contend.prompts.research import FixesPrompt, MarkedPlace, RevisePrompt
-from contend.research.asking import Review, faults_of_review
-from contend.services import Services
+from contend.research.asking import MOST_LOOKS, Review, faults_of_review
 from contend.writing import (
     faults_of_revision,
     length_of,
@@ -30,15 +29,10 @@ from contend.writing import (
     without_planted_text,
 )
 
-MOST_LOOKS = 2
-"""How often the reviewer may look things up before it lists fixes."""
-
 
 @dataclass(frozen=True)
-class ReviewingNodes:
+class ReviewingNodes(MergedRoutes):
     """From the merged report to the one that judges see."""
-
-    services: Services
 
     async def review_merged(self, state: ContestState) -> ContestUpdate:
         """Name what to look up about the merged report, or what to mend in it."""
@@ -57,8 +51,8 @@ class ReviewingNodes:
     ) -> list[Send] | Literal["collect_looks", "mend_merged", "choose_report"]:
         """What is looked up, then what is mended; without fixes to the judges."""
         if state.get("editor_actions"):
-            return await looking_tasks(self.services, state) or "collect_looks"
-        return "mend_merged" if state.get("merged_fixes") else await route_to_scores(self.services, state)
+            return await self.to_looks(state)
+        return "mend_merged" if state.get("merged_fixes") else await self.to_judges(state)
 
     async def mend_merged(self, state: ContestState) -> ContestUpdate:
         """The merged report with the fixes; everything else stays word for word."""
@@ -69,16 +63,21 @@ class ReviewingNodes:
         draft, usage = await mend_merged(work, merged, state["merged_fixes"])
         await work.run.keep_calls([usage])
         document = await self.services.submissions.put(submission_of(work, await proven(work, draft)))
-        editing = view.editing.model_copy(update={"document": document, "mended": True})
+        editing = view.editing.model_copy(update={"document": document})
         return {"editing": editing.model_dump(mode="json"), "merged_fixes": ""}
 
+    async def go_on_without_review(self, _state: ContestState, error: NodeError) -> Command[Literal["mend_merged"]]:
+        """If the reviewer fails, only what code refutes is mended."""
+        known_cause(error, ContendError)  # raises what is a defect
+        return Command(update={"editor_actions": []}, goto="mend_merged")
+
     async def keep_merged(self, _state: ContestState, error: NodeError) -> Command[Literal["mend_merged"]]:
-        """Without a reviewer, or where its fixes cannot be made, the report goes to the judges as it was merged."""
-        known_cause(error, ContendError)
-        return Command(update={"merged_fixes": "", "editor_actions": []}, goto="mend_merged")
+        """If the editor cannot mend the report, it goes to the judges as it was merged: nothing is left to mend."""
+        known_cause(error, ContendError)  # raises what is a defect
+        return Command(update={"merged_fixes": ""}, goto="mend_merged")
 
     async def route_after_mending(self, state: ContestState) -> list[Send] | Literal["choose_report"]:
-        return await route_to_scores(self.services, state)
+        return await self.to_judges(state)
 
 
 async def review_merged(work: Edit, draft: Draft, *, looks: int) -> Review:

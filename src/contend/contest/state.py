@@ -201,8 +201,6 @@ class Editing(ReloadedRecord):
     """How many were merged."""
     taken: dict[str, str] = Field(default_factory=dict)
     """What it took of each team's report."""
-    mended: bool = False
-    """Whether it was mended after a last review."""
     score: Score | None = None
     """None: nobody could score it."""
     published: bool | None = None

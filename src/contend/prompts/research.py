@@ -186,13 +186,14 @@ class WantedLength(PromptPart):
 
 
 class DraftSize(PromptPart):
-    """How long a draft and its parts are; `reader_limit` and `room_left` where its reader sets a limit."""
+    """How long a draft and its parts are; see `DraftLength` for its reader's limit."""
 
     draft_words: int
     draft_characters: int
     draft_parts: list[PartLength]
     reader_limit: int | None = None
     room_left: int | None = None
+    is_full: bool = False
 
 
 class ShownDraft(DraftSize):

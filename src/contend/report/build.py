@@ -54,6 +54,12 @@ class PublishedLine(NamedTuple):
     marks: list[PublishedMark]
 
 
+def addresses_in(passages: Iterable[Passage], sources: Iterable[str]) -> set[str]:
+    """The addresses that a report may print: those of its sources and those that its passages name."""
+    texts = (f"{passage.title}\n{passage.text}" for passage in passages)
+    return {address for text in texts for address in addresses(text)} | {*sources}
+
+
 class _Citations:
     """Shows statements with their marks; numbers sources in the order in which they are first cited."""
 
@@ -63,8 +69,7 @@ class _Citations:
         self._judgement = judgement_mark(draft)
         self._passages = {passage.id: passage for passage in passages}
         cited_ids = {*draft.passages()}
-        texts = (f"{passage.title}\n{passage.text}" for passage in passages if passage.id in cited_ids)
-        self._addresses = {address for text in texts for address in addresses(text)} | self.sources.keys()
+        self._addresses = addresses_in((each for each in passages if each.id in cited_ids), self.sources)
 
     def numbers_of(self, ids: Sequence[str]) -> list[int]:
         urls = dict.fromkeys(each.url for each in self._passages_of(ids))

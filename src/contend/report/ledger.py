@@ -1,22 +1,23 @@
 """The ledger of a published report: what each statement rests on, in which words and by which sum."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar
 
 from pydantic import Field
 
 from contend.checks.injection import PlantedText
-from contend.checks.proof import beside, said_by, sums_of
+from contend.checks.proof import Proof, beside, passage_of, refutations, said_by, sums_of
 from contend.models.record import Record
 from contend.models.research import ClaimKind, Draft, Passage, Refutation, ResearchReport
+from contend.report.build import addresses_in
 from contend.report.plain import plain_text
-from contend.text import addresses, without_sentences
+from contend.text import without_sentences
 
 
 class LedgerPassage(Record):
-    """A passage that statements rest on, as it was read. `id`: the hash of its text, and one of its address.
+    """A passage that statements rest on, as it was read. `id`: a hash of its text and one of its address.
 
-    `text`: "" where it holds orders to AI systems, which are repeated nowhere.
+    `text`: "" if it holds orders to AI systems, which contend does not repeat.
     """
 
     id: str
@@ -28,10 +29,10 @@ class LedgerPassage(Record):
 
 
 class LedgerStatement(Record):
-    """A statement at its place. `passages`: ids; `sums`: each with its value; `doubt`: why it is marked in print.
+    """A printed statement at its place in the draft.
 
-    `says`: what code holds against its passages, of a row its cells; `beside`: the names of the row's columns. One that
-    code refutes does not open a report, and stands here all the same.
+    `passages`: ids; `says`: what code checks, for a row its cells; `beside`: the names of the row's columns; `sums`:
+    each with its value; `doubt`: why the statement is marked in print.
     """
 
     place: str
@@ -48,7 +49,7 @@ class LedgerStatement(Record):
 
 
 class PublishedReport(ResearchReport):
-    """A report with its ledger; it loads as a `ResearchReport`, too. `question`: what was asked."""
+    """A report with its ledger. It also loads as a `ResearchReport`. `question`: what the reader asked."""
 
     former_fields: ClassVar[frozenset[str]] = frozenset()
     question: str = ""
@@ -62,45 +63,70 @@ def with_ledger(
     passages: Sequence[Passage],
     *,
     question: str,
+    printed: Collection[str],
     doubts: Mapping[str, str],
 ) -> PublishedReport:
-    """`passages`: with their texts; `doubts`: why statements are marked, by their texts."""
+    """The report with what its printed statements rest on, and what code refutes of them.
+
+    `passages`: with their texts; `question`: what the reader asked, whose figures carry; `printed`: the statements of
+    the draft that stand in the report, by their texts; `doubts`: why statements are marked, by their texts.
+    """
     by_id = {each.id: each for each in passages}
-    cited = [by_id[each] for each in draft.passages() if each in by_id]
+    placed = [each for each in draft.placed_sentences() if each.sentence.text in printed]
+    cited = [
+        by_id[each] for each in dict.fromkeys(one for at in placed for one in at.sentence.passages) if each in by_id
+    ]
     planted = PlantedText(
         [(each.url, f"{each.heading}\n\n{each.text}") for each in cited],
         speaking={each.url for each in cited if each.speaks_to_ai},
     )
-    known = {address for each in cited for address in addresses(f"{each.title}\n{each.text}")} | {
-        source.url for source in report.sources
-    }
+    known = addresses_in(cited, (source.url for source in report.sources))
 
     def said(text: str) -> str:
         return without_sentences(plain_text(text, known), planted.in_sentence)
 
-    statements = [
+    unproven = PublishedReport(**report.model_dump(), question=question)
+    unproven.passages = [
+        LedgerPassage(
+            **each.model_dump(include={"id", "url", "published", "text"}),
+            title=said(each.title),
+            heading=said(each.heading),
+        )
+        for each in cited
+    ]
+    unproven.statements = [
         LedgerStatement(
             place=each.place,
             text=said(each.sentence.text),
             says=said(said_by(each)),
             beside=beside(each),
-            **each.sentence.model_dump(include={"kind", "basis", "quotes", "passages", "refuted"}),
+            **each.sentence.model_dump(include={"kind", "basis", "quotes", "passages"}),
             sums=[*map(str, sums_of(each.sentence.basis))],
             doubt=doubts.get(each.sentence.text, ""),
         )
-        for each in draft.placed_sentences()
+        for each in placed
     ]
-    return PublishedReport(
-        **report.model_dump(),
-        question=question,
-        statements=statements,
-        passages=[
-            LedgerPassage(
-                **each.model_dump(include={"id", "url", "published"}),
-                title=said(each.title),
-                heading=said(each.heading),
-                text=each.text if without_sentences(each.text, planted.in_sentence) == each.text else "",
-            )
-            for each in cited
-        ],
+    statements = [
+        each.model_copy(update={"refuted": refutations(proof_in(unproven, each))}) for each in unproven.statements
+    ]
+    kept = [
+        each if without_sentences(each.text, planted.in_sentence) == each.text else each.model_copy(update={"text": ""})
+        for each in unproven.passages
+    ]
+    return unproven.model_copy(update={"statements": statements, "passages": kept})
+
+
+def proof_in(report: PublishedReport, statement: LedgerStatement) -> Proof:
+    """A statement of a ledger with all that it rests on there."""
+    by_id = {each.id: each for each in report.passages}
+    sources = [Passage(**by_id[each].model_dump()) for each in statement.passages if each in by_id]
+    others = (line for each in report.statements if each is not statement for line in (each.text, *each.sums))
+    return Proof(
+        text=statement.says,
+        kind=statement.kind,
+        basis=statement.basis,
+        quotes=[(passage_of(words, sources), words) for words in statement.quotes],
+        sources=sources,
+        around=f"{report.question}\n{statement.beside}",
+        others="\n".join(others),
     )

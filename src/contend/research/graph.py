@@ -80,7 +80,7 @@ class ResearchRoutes:
         return await self._actions(state) or "supervise"
 
     async def route_after_collect(self, state: ResearchState) -> Literal["supervise", "review"]:
-        """Back to whoever wanted it."""
+        """Return to the step that asked for it."""
         return "review" if state.get("looks") else "supervise"
 
     async def route_after_writing(self, state: ResearchState) -> list[Send] | Literal["mend", "supervise"]:

@@ -93,7 +93,7 @@ class ResearchNodes:
     async def _planned(
         self, work: Research, state: ResearchState, actions: list[Action], thought: str = ""
     ) -> ResearchUpdate:
-        """The evidence and what is done next; the first time, the plan, which a person may want to approve."""
+        """Record the evidence and the next actions; the first call is the plan, which may wait for approval."""
         update: ResearchUpdate = {
             "pool": await work.keep_pool(work.pool),
             "actions": actions,

@@ -60,7 +60,7 @@ class WritingNodes:
         passages = await work.with_texts(work.passages)
         try:
             draft, usage = await mend_statements(work, work.draft, passages)
-        except (ModelError, BudgetExhausted):
+        except (ModelError, BudgetExhausted):  # the draft stands; what code refutes of it is struck out
             return {"mended": work.drafts}
         draft = await _proven(work, without_planted_text(draft, guard_of(work, passages)), passages)
         text = printed(work, draft, passages, await results_with_summaries(work))

@@ -89,7 +89,7 @@ def _sections(markdown: str, limit: int) -> Iterator[tuple[str, list[str]]]:
 
 
 def _path(headings: Sequence[tuple[int, str]], label: str) -> str:
-    """The path with the label within it; a page comes last: what stands beneath a label may go over several."""
+    """The path with the label added before a page, which stays last: one label may cover several pages."""
     names = [name for _, name in headings]
     place = len(names) - 1 if names and not without_page(names[-1]) else len(names)
     return " › ".join([*names[:place], *([label] if label else []), *names[place:]])

@@ -49,7 +49,7 @@ from contend.team.support import (
     shown_citations,
 )
 from contend.text import WORDS, bare_text, clean
-from contend.writing import is_full, length_of, length_values
+from contend.writing import length_of, length_values
 
 WITH_PASSAGES = "correctness"
 """The metric whose judge has the cited passages at hand."""
@@ -153,7 +153,7 @@ async def judge_together(
             reply,
             len(judge_input.criteria),
             [each.name for each in judge_input.by_rubric],
-            with_fixes=judge_input.with_fixes and not is_full(submission.draft),
+            with_fixes=judge_input.with_fixes and not length_of(submission.draft)["is_full"],
         ),
     )
     keep_verdicts(run, judge_input.doubtful, answer.value.citations)
@@ -236,9 +236,10 @@ def _scores(judge_input: _JudgeInput, reply: VerdictsReply, language: Language) 
     """One for each metric; the first has the fixes of what the submission lacks, too."""
     text = f"{judge_input.submission.content}\n{judge_input.view.text}"
     verdicts = {verdict.metric.strip(): verdict for verdict in reversed(reply.metrics)}
-    full = is_full(judge_input.submission.draft)
+    is_full = length_of(judge_input.submission.draft)["is_full"]
     scores = [
-        coverage_of(each, judge_input.criteria, reply.criteria, language, full=full) for each in judge_input.by_criteria
+        coverage_of(each, judge_input.criteria, reply.criteria, language, is_full=is_full)
+        for each in judge_input.by_criteria
     ]
     for each in judge_input.by_rubric:
         verdict = verdicts.get(each.name)
@@ -261,11 +262,11 @@ def coverage_of(
     verdicts: Sequence[CriterionVerdict],
     language: Language,
     *,
-    full: bool = False,
+    is_full: bool = False,
 ) -> MetricScore:
     """The weighted share of the criteria that are met, a partly met one counting half; fixes, the weightiest first.
 
-    `full`: the report has no room, so that the judge may ask for nothing where a criterion is not met.
+    `is_full`: the report has no room, so that the judge may ask for nothing where a criterion is not met.
 
     A criterion on which the judge said nothing takes no part; without any verdict coverage is unscored.
     """
@@ -283,7 +284,7 @@ def coverage_of(
         min(1.0, points / total),
         words.criteria_met.format(all=len(by_criterion), **counts),
         evidence=[each.evidence for _, each in by_number if each.verdict == "met" and each.evidence.strip()],
-        fixes=[_unmet(criteria[number - 1], each, language) for number, each in lacking if each.fix or not full],
+        fixes=[_unmet(criteria[number - 1], each, language) for number, each in lacking if each.fix or not is_full],
         verdicts={str(number): each.verdict for number, each in by_number},
     )
 

@@ -1,7 +1,7 @@
 """Drafts: from a writer's reply to a draft with passage ids, revision, proof, forms, what it must not say."""
 
 from contend.writing.drafts import draft_of, faults_of, faults_of_revision, not_found_words, revise
-from contend.writing.forms import is_full, length_of, length_values, over_limit, shown_draft, with_passages, without
+from contend.writing.forms import length_of, length_values, over_limit, shown_draft, with_passages, without
 from contend.writing.planted import PlantedFilter, without_planted_text
 from contend.writing.proving import faults_of_mending, marks_of, mended, prove, refuted_in, refuted_statements
 
@@ -11,7 +11,6 @@ __all__ = [
     "faults_of",
     "faults_of_mending",
     "faults_of_revision",
-    "is_full",
     "length_of",
     "length_values",
     "marks_of",

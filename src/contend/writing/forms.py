@@ -63,7 +63,7 @@ class DraftLength(TypedDict):
     many names it will have, and not how long they are.
 
     `reader_limit`: how long its reader lets it be, None for no limit; `room_left`: what is left of that. Both in words,
-    of a Japanese draft in characters.
+    of a Japanese draft in characters. `is_full`: hardly any is left, so that what comes in pushes something out.
     """
 
     draft_words: int
@@ -71,13 +71,11 @@ class DraftLength(TypedDict):
     draft_parts: list[PartLength]
     reader_limit: int | None
     room_left: int | None
+    is_full: bool
 
 
-def is_full(draft: Draft) -> bool:
-    """Whether its reader's limit leaves less than a twelfth: what comes in pushes something out."""
-    length = length_of(draft)
-    limit, left = length["reader_limit"], length["room_left"]
-    return limit is not None and left is not None and left * 12 < limit
+_ROOM = 12
+"""A draft has room if its reader's limit leaves one word in so many: about one fix."""
 
 
 def length_of(draft: Draft) -> DraftLength:
@@ -123,12 +121,14 @@ def length_of(draft: Draft) -> DraftLength:
         parts.append(PartLength(name="sources", words=len(["##", headings.sources, *numbers, *numbers]), characters=0))
     words, characters = sum(part.words for part in parts), sum(part.characters for part in parts)
     limit = draft.reader_limit
+    room_left = None if limit is None else limit - (characters if _is_japanese(draft) else words)
     return {
         "draft_words": words,
         "draft_characters": characters,
         "draft_parts": parts,
         "reader_limit": limit,
-        "room_left": None if limit is None else limit - (characters if _is_japanese(draft) else words),
+        "room_left": room_left,
+        "is_full": limit is not None and room_left is not None and room_left * _ROOM < limit,
     }
 
 

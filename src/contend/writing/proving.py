@@ -1,4 +1,4 @@
-"""A draft held against its passages by code: what is refuted of each statement, and the statements mended."""
+"""Check a draft's statements against its passages by code, and put in the statements that were mended."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -23,13 +23,13 @@ from contend.writing.forms import statement_line
 
 Statement = CitedSentence | TableRow
 Change = Callable[[str, Statement], Statement | None]
-"""What becomes of the statement at a place; None: it goes."""
+"""Gives the new statement for the one at a place; None removes it."""
 
 
 def prove(draft: Draft, passages: Sequence[Passage], *, around: str) -> Draft:
-    """The draft with what code refutes of each statement. Blocking.
+    """The draft with each statement's refutations. Blocking.
 
-    `passages`: with their texts; `around`: what its reader asked.
+    `passages`: with their texts; `around`: what the reader asked, see `RunContext.asked`.
     """
     by_id = {each.id: each for each in passages}
     placed = {each.place: each for each in draft.placed_sentences()}
@@ -57,7 +57,7 @@ def reasons_of(statement: CitedSentence, language: Language) -> list[str]:
 
 
 def marks_of(draft: Draft, language: Language) -> list[dict[str, str]]:
-    """What code refutes of a draft, by place."""
+    """Each refuted statement's place, and why it is refuted, in one line."""
     return [{"place": each.place, "text": "; ".join(reasons_of(each.sentence, language))} for each in refuted_in(draft)]
 
 
@@ -76,7 +76,7 @@ def refuted_statements(draft: Draft, numbers: Mapping[str, int | str], language:
 
 
 def mended(draft: Draft, reply: MendedReply, ids: Numbered) -> Draft:
-    """The draft with statements that code has refuted written anew, or left out."""
+    """The draft with its refuted statements replaced by the reply's, or removed."""
     new = {each.place: each.statement for each in reply.statements}
 
     def mend(place: str, statement: Statement) -> Statement | None:
@@ -110,7 +110,7 @@ def faults_of_mending(reply: MendedReply, draft: Draft, ids: Numbered) -> str:
 
 
 def with_statements(draft: Draft, change: Change) -> Draft:
-    """The draft with its statements changed one by one. What is emptied by it goes; the opening and a section stay."""
+    """The draft with each statement changed or dropped. An emptied section goes, unless all are empty."""
 
     def of_part(name: str, part: Sequence[CitedSentence]) -> list[CitedSentence]:
         changed = (change(f"{name} {at}", each) for at, each in enumerate(part, start=1))
