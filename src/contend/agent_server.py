@@ -5,8 +5,9 @@ It also plays the recorded demo: question, documents and options of `make demo`,
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache
 from threading import Lock
 from typing import Any, NamedTuple, cast
@@ -252,7 +253,9 @@ async def server_services(*, demo: bool = False) -> Services:
 _RUNS_AT_WORK: set[str] = set()
 """The Agent Server's runs that this process works on, by id."""
 _ROLLBACKS: dict[str, asyncio.Event] = {}
-"""Set when a run's checkpoints are deleted."""
+"""Of runs at work whose rollback was asked for: set when the run's worker deleted its checkpoints."""
+_IS_ROLLBACK: ContextVar[bool] = ContextVar("_IS_ROLLBACK", default=False)
+"""Whether a request that asks for a rollback is at work, and not a run's worker."""
 _MOST_ROLLBACK_SECONDS = 60.0
 
 
@@ -266,23 +269,29 @@ def _at_work(run_id: str) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def waited_rollback(run_id: str) -> AsyncIterator[None]:
-    """On leaving the block, wait until the run that was active on entry is rolled back.
+async def rollback(run_id: str | None = None) -> AsyncIterator[Callable[[], bool]]:
+    """A request to roll back a run, or several; yields whether one that was at work on entry is rolled back.
 
-    The Agent Server waits half a second for the run to end; a run that saves how it stands may need longer, and the
+    On leaving the block, wait until the run is: a run that saves how it stands needs its time, and until then the
     thread would stand at its checkpoint.
     """
-    if run_id not in _RUNS_AT_WORK:
-        yield
-        return
-    event = _ROLLBACKS.setdefault(run_id, asyncio.Event())
+    runs = _RUNS_AT_WORK & {run_id} if run_id else {*_RUNS_AT_WORK}
+    events = [_ROLLBACKS.setdefault(run, asyncio.Event()) for run in runs]
+    token = _IS_ROLLBACK.set(True)
     try:
-        yield
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_MOST_ROLLBACK_SECONDS):
-                await event.wait()
+        yield lambda: any(event.is_set() for event in events)
+        for event in events if run_id else ():
+            await _until(event)
     finally:
-        _ROLLBACKS.pop(run_id, None)
+        _IS_ROLLBACK.reset(token)
+        for run in runs - _RUNS_AT_WORK:
+            _ROLLBACKS.pop(run, None)
+
+
+async def _until(event: asyncio.Event) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_MOST_ROLLBACK_SECONDS):
+            await event.wait()
 
 
 def note_rollbacks(saver: BaseCheckpointSaver[Any]) -> None:
@@ -296,16 +305,20 @@ def note_rollbacks(saver: BaseCheckpointSaver[Any]) -> None:
             values = latest.checkpoint["channel_values"] if latest else {}
             await run_guard.note_rollback(services, thread_id, values.get("execution_id", ""))
 
-    def begin(runs: Iterable[str], threads: Iterable[str]) -> None:
-        for run_id in _ROLLBACKS.keys() & runs:
-            _ROLLBACKS[run_id].set()
-        # Not awaited: the server deletes a run twice at once, and answers 404 where the first takes its time.
+    async def note_deletion(runs: Iterable[str], threads: Iterable[str]) -> None:
         task = asyncio.create_task(note(threads))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
+        for run_id in _ROLLBACKS.keys() & runs:
+            # The server deletes a run that nobody listens to before its worker does, and where the worker comes
+            # second the thread stays busy for good.
+            if _IS_ROLLBACK.get():
+                await _until(_ROLLBACKS[run_id])
+            else:
+                _ROLLBACKS[run_id].set()
 
     if isinstance(saver, ManagedSaver):
-        saver.on_rollback = begin
+        saver.on_deletion = note_deletion
 
 
 @cache

@@ -27,6 +27,7 @@ from fakes.loopback import free_port
 
 REPOSITORY = Path(__file__).parents[2]
 _MOST_SECONDS = 3600
+_MOST_BUSY_SECONDS = 90
 _SERVE = f"import signal; signal.alarm({_MOST_SECONDS}); {MAIN}"
 """The alarm outlives the exec by which contend becomes the server."""
 
@@ -84,8 +85,13 @@ class Server:
         )
 
     def until_idle(self) -> None:
-        """Until no run is at work or in the queue, so that a test meets none that another one began."""
-        while self.client.threads.search(status="busy", limit=1):
+        """Until no run is at work or in the queue, so that a test meets none that another one began.
+
+        A thread that stays busy fails each test by name, not all tests after the longest time a test may take.
+        """
+        until = time.monotonic() + _MOST_BUSY_SECONDS
+        while busy := self.client.threads.search(status="busy", limit=1):
+            assert time.monotonic() < until, f"thread {busy[0]['thread_id']} stays busy"
             time.sleep(0.05)
 
     def kill(self) -> None:

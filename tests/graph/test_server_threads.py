@@ -2,15 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import pytest
 from filelock import FileLock
-from langgraph_sdk.errors import NotFoundError
 from langgraph_sdk.schema import MultitaskStrategy
 
 from contend.models.task import ExecutionRow
@@ -98,20 +96,31 @@ def test_a_run_that_waits_for_another_on_its_thread_begins_when_that_one_has_end
     assert {run["status"] for run in server.client.runs.list(thread)} == {"success"}
 
 
-@pytest.mark.parametrize("wait", [True, False], ids=["waiting", "at once"])
+def cancel(server: Server, thread: str, run: str, *, wait: bool) -> None:
+    server.client.runs.cancel(thread, run, action="rollback", wait=wait)
+
+
+def cancel_many(server: Server, thread: str, run: str) -> None:
+    server.client.runs.cancel_many(thread_id=thread, run_ids=[run], action="rollback")
+
+
+@pytest.mark.parametrize(
+    "roll_back",
+    [partial(cancel, wait=True), partial(cancel, wait=False), cancel_many],
+    ids=["waiting", "at once", "many"],
+)
 def test_a_run_that_is_rolled_back_leaves_the_thread_at_its_last_report(
-    server: Server, endpoint: Vendors, wait: bool
+    server: Server, endpoint: Vendors, roll_back: Callable[[Server, str, str], None]
 ) -> None:
     thread = server.thread()
     server.run("contend", {"theme": OTHER}, thread_id=thread, context=OPTIONS)
     before = server.client.threads.get_state(thread)
     run = hung_run(server, endpoint, thread)
 
-    # The server deletes the run, and at times once more: then it says that there is none.
-    with suppress(NotFoundError):
-        server.client.runs.cancel(thread, run, action="rollback", wait=wait)
+    roll_back(server, thread, run)
     endpoint.heal()
 
+    assert server.client.threads.get(thread)["status"] == "idle"
     state = server.client.threads.get_state(thread)
     assert (state["checkpoint"], state["values"]) == (before["checkpoint"], before["values"])
     # The record follows the checkpoints.

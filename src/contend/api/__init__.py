@@ -16,7 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from contend.api import playbooks, results, routes
-from contend.api.requests import RequestGuard, WaitedRollbacks, add_problems, server_cors
+from contend.api.requests import RequestGuard, Rollbacks, add_problems, server_cors
 from contend.settings import SERVING, Settings
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def research_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         lifespan=_tell_when_serving,
     )
-    app.add_middleware(WaitedRollbacks)
+    app.add_middleware(Rollbacks)
     app.add_middleware(RequestGuard, settings=settings, cors=server_cors())
     for router in (routes.researches, *results.ROUTERS, playbooks.router):
         app.include_router(router)

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Callable, Coroutine, Mapping
 from hmac import compare_digest
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import parse_qs
 
@@ -21,7 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.websockets import WebSocketClose
 
 from contend import errors
-from contend.agent_server import waited_rollback
+from contend.agent_server import rollback
 from contend.api.models import Problem
 from contend.settings import Settings, is_loopback, secret_text
 
@@ -108,35 +109,40 @@ class RequestGuard:
         return None
 
 
-_CANCEL = re.compile(r"/threads/[^/]+/runs/([^/]+)/cancel/?")
+_CANCEL = re.compile(r"(?:/threads/[^/]+/runs/([^/]+)|/runs)/cancel/?")
 
 
-class WaitedRollbacks:
-    """ASGI middleware by which a rollback that a client waits for is answered when the run is rolled back."""
+class Rollbacks:
+    """ASGI middleware by which a rollback is answered when the run is rolled back, and once it is, not with 404.
+
+    The Agent Server deletes a run that nobody listens to twice, and the second time finds none.
+    """
 
     def __init__(self, app: "ASGIApp") -> None:
         self._app = app
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        run_id = _waited_rollback(scope)
-        if run_id is None:
+        path = _CANCEL.fullmatch(scope["path"]) if scope["type"] == "http" else None
+        if path is None or parse_qs(scope.get("query_string", b"").decode("latin-1")).get("action") != ["rollback"]:
             await self._app(scope, receive, send)
             return
+        is_done = False
 
-        async def send_all_but_the_end(message: "Message") -> None:
-            await send({**message, "more_body": True} if message["type"] == "http.response.body" else message)
+        async with rollback(path[1]) as is_rolled_back:
 
-        async with waited_rollback(run_id):
+            async def send_all_but_the_end(message: "Message") -> None:
+                nonlocal is_done
+                if message["type"] == "http.response.start" and message["status"] == HTTPStatus.NOT_FOUND:
+                    is_done = is_rolled_back()
+                if is_done:
+                    return
+                await send({**message, "more_body": True} if message["type"] == "http.response.body" else message)
+
             await self._app(scope, receive, send_all_but_the_end)
+        if is_done:
+            status = HTTPStatus.ACCEPTED if path[1] else HTTPStatus.NO_CONTENT
+            await send({"type": "http.response.start", "status": status.value, "headers": []})
         await send({"type": "http.response.body"})
-
-
-def _waited_rollback(scope: "Scope") -> str | None:
-    """The run that a request asks to roll back, and to be waited for."""
-    path = _CANCEL.fullmatch(scope["path"]) if scope["type"] == "http" else None
-    query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
-    waits = query.get("wait", [""])[0].lower() in {"1", "true", "yes"}
-    return path[1] if path and waits and query.get("action") == ["rollback"] else None
 
 
 def _name_of(host: str) -> str:

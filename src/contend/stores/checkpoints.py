@@ -105,7 +105,7 @@ class CheckpointPlace(NamedTuple):
 class ManagedSaver(base.BaseCheckpointSaver[Any], ABC):
     """What the Agent Server asks of a saver beside LangGraph's own: runs rolled back, history shortened."""
 
-    on_rollback: Callable[[Iterable[str], Iterable[str]], None] | None = None
+    on_deletion: Callable[[Iterable[str], Iterable[str]], Awaitable[None]] | None = None
     """Called with runs whose checkpoints were deleted, and with their threads: the server may delete a run before it
     stops it."""
     root_namespace = ""
@@ -126,8 +126,8 @@ class ManagedSaver(base.BaseCheckpointSaver[Any], ABC):
         places = [place for run in runs for place in await self._places("run_id", run)]
         # A run that answers a question leaves its answer with a checkpoint of the run that asked.
         await self._remove(places, runs)
-        if self.on_rollback is not None:
-            self.on_rollback(runs, {place.thread for place in places})
+        if self.on_deletion is not None:
+            await self.on_deletion(runs, {place.thread for place in places})
 
     @contextmanager
     def _saving(self, run: str) -> Iterator[None]:
