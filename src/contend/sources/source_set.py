@@ -42,6 +42,7 @@ _PAGE_SECONDS = 60.0
 _PDF_PAGES = 200
 _READING_SECONDS = 25.0
 _PAGE_CHARACTERS = 200_000
+_LEAST_PAGE_CHARACTERS = 100
 _MOST_CACHED_PAGES = 64
 
 
@@ -128,6 +129,8 @@ def _read(page: "FetchedPage", url: str) -> FullText:
     text = clean(_markdown(page, url))[:_PAGE_CHARACTERS]
     if not text.strip():
         raise Unreadable("no text in it")
+    if page.kind == "html" and len(text) < _LEAST_PAGE_CHARACTERS:
+        raise Unreadable("almost no text in it: it may show more in a browser with JavaScript")
     return FullText.of(text)
 
 
