@@ -19,6 +19,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from contend.contest.comparing import CompareTask, ComparingNodes, pairwise_keys
 from contend.contest.state import Comparison
+from contend.criteria import settle_criteria
 from contend.models.evaluation import EvaluationResult, Submission
 from contend.models.options import ResolvedOptions, RunOptions
 from contend.models.record import Language
@@ -27,7 +28,6 @@ from contend.report import build_report
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.settings import load_settings, resolve_options
-from contend.team.judging import make_criteria
 from contend.team.metrics import evaluation_of, measure, metric_tasks
 
 _FILES = ("judging.toml", "judging_fresh.toml")
@@ -238,7 +238,7 @@ async def judge(services: Services, pair: Pair, *, by_code: bool, why: bool) -> 
         side: await kept_submission(services, pair, parts)
         for side, parts in zip(_SIDES, (pair.good, pair.damaged), strict=True)
     }
-    made = await make_criteria(services, run, theme=pair.theme)
+    made = await settle_criteria(run, question=pair.theme)
     results = await asyncio.gather(*(evaluated(services, pair, documents[side], run, made.plain()) for side in _SIDES))
     verdict = ["-"] if by_code else await compared(services, pair, documents, made.plain())
     good, damaged = map(_judged, results)

@@ -59,10 +59,10 @@ _FRAME = _span(600, 900)
 """A prompt's instructions, without what is filled in."""
 
 _STEP, _REVIEW, _METRIC, _JUDGMENT = _span(150, 700), _span(400, 2500), _span(60, 250), _span(40, 150)
-_LESSONS, _CRITERIA, _SCREENING = _span(100, 800), _span(400, 1200), _span(20, 100)
+_LESSONS, _CRITERIA, _SCREENING = _span(100, 800), _span(800, 2200), _span(20, 100)
 _VERDICTS = _span(1800, 3200)
-_RUBRICS = _span(400, 1300)
-"""The criteria and the metrics' rubrics in a judge's prompt."""
+_RUBRICS = _span(700, 2200)
+"""The criteria with their examples, and the metrics' rubrics in a judge's prompt."""
 
 _EXCERPTS = _span(100, 6500)
 """What a model is asked about that may speak to AI systems."""

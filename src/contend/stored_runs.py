@@ -69,7 +69,7 @@ async def judged_criteria(record: RecordStore, run: StoredRun) -> list[JudgedCri
     metrics = merged if run.execution.published == "editor" else _winners_metrics(run)
     verdicts = {number: verdict for metric in metrics for number, verdict in metric.verdicts.items()}
     return [
-        JudgedCriterion(text=each.text, weight=each.weight, verdict=verdicts.get(str(number)))
+        JudgedCriterion(**each.model_dump(), verdict=verdicts.get(str(number)))
         for number, each in enumerate(criteria, start=1)
     ]
 

@@ -34,6 +34,7 @@ PROMPTS = {
     "MergeReply": "research/merge",
     "MendedReply": "research/mend",
     "CriteriaReply": "evaluator/criteria",
+    "PartsReply": "evaluator/criteria",
     "VerdictsReply": "evaluator/verdicts",
     "MetricReply": "evaluator/metric",
     "PairwiseReply": "pairwise/compare",
@@ -270,8 +271,14 @@ def _criteria(request: ChatRequest) -> dict[str, Any]:
     findings += [f"It names limit number {number}" for number in range(1, 9)]
     weights = (5, 3, 1)
     parts = [shorten(request.theme, 400)]
-    criteria = [{"text": text, "weight": weights[at % 3]} for at, text in enumerate(findings)]
+    criteria = [
+        {"text": text, "example": "It takes N days.", "weight": weights[at % 3]} for at, text in enumerate(findings)
+    ]
     return {"parts": parts, "criteria": criteria[:12]}
+
+
+def _parts(request: ChatRequest) -> dict[str, Any]:
+    return {"parts": _criteria(request)["parts"]}
 
 
 def _verdicts(request: ChatRequest) -> dict[str, Any]:
@@ -441,6 +448,7 @@ _REPLIES = {
     "MergeReply": _merge,
     "MendedReply": _mended,
     "CriteriaReply": _criteria,
+    "PartsReply": _parts,
     "VerdictsReply": _verdicts,
     "MetricReply": _metric,
     "PairwiseReply": _pairwise,

@@ -29,6 +29,7 @@ from fakes.contests import (
 from fakes.vendors import Call, Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
+EXAMPLE = "A crossing takes N hours."
 WISH = "Name every command that a reader may type."
 Play = Callable[..., AbstractContextManager[Finished]]
 
@@ -46,7 +47,8 @@ def calls_of(vendors: Vendors, *prompts: str) -> list[Call]:
 def criteria(*texts: str) -> str:
     """Eight criteria, those given first; each weighs 5, the others 1."""
     others = [f"It names detail number {number}" for number in range(1, 9 - len(texts))]
-    entries = [{"text": text, "weight": 5} for text in texts] + [{"text": text, "weight": 1} for text in others]
+    entries = [{"text": text, "example": EXAMPLE, "weight": 5} for text in texts]
+    entries += [{"text": text, "example": EXAMPLE, "weight": 1} for text in others]
     return json.dumps({"parts": [THEME], "criteria": entries})
 
 
@@ -111,7 +113,9 @@ async def test_teams_do_not_see_the_criteria_before_they_are_judged(contest: Con
 
     prompts = [call.prompt for call in vendors.calls if call.model == "alpha" and secret in call.user]
     assert set(prompts) == {"research/revise"}
-    assert [secret in call.user for call in calls_of(vendors, "evaluator/verdicts")].count(True) == 2
+    judged = calls_of(vendors, "evaluator/verdicts")
+    assert [f"1. {secret}\n   Example: {EXAMPLE}" in call.user for call in judged].count(True) == 2
+    assert not [call.prompt for call in vendors.calls if call.model == "alpha" and EXAMPLE in call.user]
 
 
 def test_a_submission_is_judged_in_one_call_with_the_passages_that_its_team_had(brief: Finished) -> None:
@@ -165,6 +169,19 @@ async def test_criteria_that_say_the_same_go_back_once_and_name_it(contest: Cont
     first, again = calls_of(vendors, "evaluator/criteria")
     assert again.body["messages"][:2] == first.body["messages"]
     assert "2 criteria say: It says what resume does: say it once" in again.body["messages"][-1]["content"]
+
+
+async def test_criteria_without_an_example_go_back_once_and_hold_as_they_are(
+    contest: Contest, vendors: Vendors
+) -> None:
+    vendors.reply(criteria().replace(EXAMPLE, ""), prompt="evaluator/criteria")
+
+    outcome = await contest.run(THEME, teams=["alpha"], max_rounds=1, learn=False)
+
+    _, again = calls_of(vendors, "evaluator/criteria")
+    assert "criterion 8 has no `example`" in again.body["messages"][-1]["content"]
+    assert outcome.status == "completed"
+    assert any("8. It names detail number 8" in call.user for call in calls_of(vendors, "evaluator/verdicts"))
 
 
 async def test_coverage_is_the_weighted_share_of_the_criteria_and_the_unmet_are_the_feedback_whole(

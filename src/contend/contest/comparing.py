@@ -15,6 +15,7 @@ from langgraph.types import Command, Send
 from typing_extensions import TypedDict
 
 from contend.contest.state import Comparison, ContestState, ContestUpdate, ContestView
+from contend.criteria import numbered_criteria
 from contend.errors import BudgetExhausted
 from contend.estimate import MOST_COMPARED_TEAMS
 from contend.evidence.pool import numbers_of
@@ -25,7 +26,6 @@ from contend.prompts.judging import ComparePrompt
 from contend.prompts.research import NamedDocument, SourceDocument
 from contend.services import Services
 from contend.team.judge_view import UNKNOWN_SOURCE, whole_passages, whole_text
-from contend.team.judging import numbered_criteria
 from contend.text import bare_text
 from contend.writing import shown_draft
 
@@ -74,7 +74,9 @@ class ComparingNodes:
             tokens=run.profile("evaluator").disputed_tokens,
             user_query=task["theme"],
             instructions=run.options.instructions,
-            criteria=numbered_criteria([*map(Criterion.model_validate, task["criteria"])], with_weights=True),
+            criteria=numbered_criteria(
+                [*map(Criterion.model_validate, task["criteria"])], run.options.language, with_weights=True
+            ),
         )
         scope = run.scope("evaluator", step=f"{task['first']}>{task['second']}")
         answer = await run.model("evaluator").ask(prompt, PairwiseReply, scope=scope)

@@ -31,6 +31,7 @@ from contend.contest.reviewing import ReviewingNodes
 from contend.contest.revising import RevisingNodes
 from contend.contest.state import ContestInput, ContestOutput, ContestState, ContestUpdate
 from contend.contest.subgraphs import SubgraphNodes
+from contend.criteria import settle_criteria
 from contend.errors import InputError
 from contend.estimate import estimate_run
 from contend.evidence import ActionTask, evidence_of_submission
@@ -47,7 +48,6 @@ from contend.research.state import EMPTY_LIST
 from contend.run_context import RunContext, identity, thread_of
 from contend.services import Services
 from contend.team.graph import build_team_graph
-from contend.team.judging import make_criteria
 from contend.team.metrics import MeasuringNodes
 from contend.team.state import MetricTask, TeamInput
 from contend.text import shorten, without_marks
@@ -107,7 +107,7 @@ class OpeningNode:
     async def set_criteria(self, state: ContestState) -> ContestUpdate:
         """What a report on this question has to do, settled before there is one: judges alone read it."""
         run = await self.services.run(state)
-        outcome = await make_criteria(self.services, run, question=state["theme"])
+        outcome = await settle_criteria(run, question=state["theme"])
         self.services.tell(CriteriaSet(execution_id=run.execution_id, **outcome._asdict()))
         return {
             "parts": outcome.parts,

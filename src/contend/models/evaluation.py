@@ -55,10 +55,22 @@ CriterionLevel = Literal["met", "partly", "unmet"]
 
 
 class Criterion(Record):
-    """What a report on one question has to do, so that a judge can check it. `weight`: its share of all, 0.0 to 1.0."""
+    """What a report on one question has to do, so that a judge can check it. `weight`: its share of all, 0.0 to 1.0.
+
+    `example`: what would meet it in a report; no fact. Criteria of earlier releases have none.
+    """
 
     text: Text
+    example: str = ""
     weight: Score
+
+
+MOST_CRITERIA = 15
+_CRITERION_CHARACTERS = 400
+_EXAMPLE_CHARACTERS = 400
+
+
+_PART = Annotated[str, Field(min_length=2, max_length=400)]
 
 
 class Fix(Record):
@@ -120,20 +132,39 @@ class MetricInput:
 CODE_METRIC_NAMES = ("citation_validity", "citation_support", "point_coverage")
 """Metrics that code measures; `contend.team.metrics` holds the measures."""
 
-MOST_CRITERIA = 15
+_Parts = Annotated[list[_PART], Field(min_length=1, max_length=MOST_POINTS)]
 
 
 class CriterionReply(Reply):
-    """What a report has to do, so that it can be checked, and how much it matters."""
+    """What a report has to do, so that it can be checked, what would meet it, and how much it matters."""
 
-    text: str = Field(min_length=5, max_length=400)
+    text: str = Field(min_length=5, max_length=_CRITERION_CHARACTERS)
+    example: str = Field(max_length=_EXAMPLE_CHARACTERS)
     weight: WholeNumber = Field(ge=1, le=5)
+
+    # A recording from before criteria had examples has none.
+    @model_validator(mode="before")
+    @classmethod
+    def _no_example(cls, reply: object) -> object:
+        return {"example": "", **reply} if isinstance(reply, dict) else reply
+
+
+class PartsReply(Reply):
+    """The parts of one question, where no model is asked for criteria."""
+
+    parts: _Parts
+
+    # A recording, or a template of the user's own, may hold criteria too.
+    @model_validator(mode="before")
+    @classmethod
+    def _parts_alone(cls, reply: object) -> object:
+        return {key: reply[key] for key in reply if key != "criteria"} if isinstance(reply, dict) else reply
 
 
 class CriteriaReply(Reply):
     """The parts of one question, and the criteria of it and its reader's instructions."""
 
-    parts: list[Annotated[str, Field(min_length=2, max_length=400)]] = Field(min_length=1, max_length=MOST_POINTS)
+    parts: _Parts
     criteria: list[CriterionReply] = Field(min_length=8, max_length=MOST_CRITERIA)
 
 

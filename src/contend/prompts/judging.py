@@ -32,7 +32,9 @@ class _OnQuery(PromptValues):
 
 
 class CriteriaPrompt(_OnQuery, prompt="evaluator/criteria"):
-    """What a good answer must do."""
+    """The parts of the question and, `with_criteria`, what a good answer must do."""
+
+    with_criteria: bool = True
 
 
 class MetricPrompt(_OnQuery, prompt="evaluator/metric"):

@@ -15,7 +15,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
 
-from contend.criteria import ask_criteria
+from contend.criteria import ask_parts
 from contend.errors import InputError
 from contend.evidence import ActionTask
 from contend.langgraph_compat import add_node, add_routes
@@ -133,7 +133,7 @@ class ResearchAlone:
 
     async def set_parts(self, state: ResearchState) -> ResearchUpdate:
         """What the question asks for, part by part. In a contest it is asked once for all teams."""
-        return {"parts": (await ask_criteria(await self.services.run(state), question=state["theme"])).parts}
+        return {"parts": await ask_parts(await self.services.run(state), question=state["theme"])}
 
     async def fail(self, state: ResearchState, error: NodeError) -> Command[Literal["__end__"]]:
         """A failure is told in the chat. A team hears the error itself."""

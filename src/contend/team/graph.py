@@ -16,6 +16,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
 
+from contend.criteria import settle_criteria
 from contend.errors import BudgetExhausted, ContendError
 from contend.evidence import Evidence, evidence_of_submission
 from contend.langgraph_compat import add_node, add_routes, cause
@@ -40,7 +41,6 @@ from contend.registry import TEAM_KINDS, team_kind
 from contend.research.state import EMPTY_LIST
 from contend.run_context import RunContext, identity
 from contend.services import Services
-from contend.team.judging import make_criteria
 from contend.team.metrics import MeasuringNodes, evaluation_of, metric_tasks, unanswered
 from contend.team.rounds import NextStep, TeamView, after_judgment
 from contend.team.state import MetricTask, TeamInput, TeamState, TeamUpdate
@@ -299,7 +299,7 @@ class TeamAlone:
 
     async def set_criteria(self, state: TeamState) -> TeamUpdate:
         """What a report on this question has to do: judges alone read it."""
-        criteria = await make_criteria(self.services, await self.services.run(state), question=state["theme"])
+        criteria = await settle_criteria(await self.services.run(state), question=state["theme"])
         return {"criteria": criteria.plain(), "parts": criteria.parts}
 
     async def finish_run(self, state: TeamState) -> TeamUpdate:

@@ -1,4 +1,4 @@
-"""What a model judges: criteria made from the question, a metric alone, or all of them together.
+"""What a model judges: a metric alone, or all of them together with the run's criteria.
 
 Its judge sees question, instructions and submission, and what to judge them by.
 """
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from contend.criteria import Criteria, ask_criteria
+from contend.criteria import goes_by_criteria, numbered_criteria
 from contend.evidence import with_texts
 from contend.models.evaluation import (
     MOST_CITATIONS,
@@ -27,7 +27,6 @@ from contend.models.replies import FixReply
 from contend.models.research import Draft, Passage
 from contend.prompts.judging import MetricPrompt, VerdictsPrompt
 from contend.prompts.research import NamedDocument, ShownPart, ShownPassage, SourceDocument
-from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.judge_view import (
     ReportView,
@@ -59,26 +58,6 @@ BESIDE_TOKENS = 8_000
 
 _AROUND_QUOTES = "\"'“”‘’「」『』…."
 _SHARES = {"met": 1.0, "partly": 0.5, "unmet": 0.0}
-
-
-async def make_criteria(services: Services, run: RunContext, *, question: str) -> Criteria:
-    """The question's parts and, where a judge checks reports by them, its criteria; asked once a run."""
-    criteria = await ask_criteria(run, question=question)
-    by_criteria = any(judged_by_criteria(services, metric, run.options) for metric in run.options.evaluator.metrics)
-    return criteria if by_criteria else criteria._replace(criteria=[])
-
-
-def judged_by_criteria(services: Services, metric: MetricConfig, options: ResolvedOptions) -> bool:
-    """Whether a metric is the shipped coverage and its judge can read whole reports beside a list of criteria."""
-    return metric.name == "coverage" and metric.rubric is None and reads_whole_reports(services, metric, options)
-
-
-def reads_whole_reports(services: Services, metric: MetricConfig, options: ResolvedOptions) -> bool:
-    """Whether a metric's judge is the run's own language model, reads much, and has no prompt of the user's own."""
-    if metric.kind != "model" or metric.model is not None or not options.models:
-        return False
-    prompt = services.library.find("evaluator/metric", options.language)
-    return not prompt.is_own
 
 
 async def judge_by_model(
@@ -171,7 +150,7 @@ async def _judge_input(
 ) -> _JudgeInput:
     run = await services.run(task)
     profile = run.profile("evaluator")
-    by_criteria = [each for each in configs if judged_by_criteria(services, each, run.options) and task["criteria"]]
+    by_criteria = [each for each in configs if goes_by_criteria(run.library, each, run.options) and task["criteria"]]
     view = await report_view(
         services, submission, tokens=profile.evidence_tokens, beside=min(BESIDE_TOKENS, profile.tokens // 4)
     )
@@ -224,7 +203,7 @@ def _verdicts_prompt(
         invented=view.invented,
         declined=[clean(each, single_line=True) for each in submission.draft.declined],
         doubtful=shown_citations(judge_input.doubtful, view.numbers),
-        criteria=numbered_criteria(judge_input.criteria),
+        criteria=numbered_criteria(judge_input.criteria, options.language),
         rubrics="\n\n".join(rubrics),
         with_fixes=judge_input.with_fixes,
         **length_of(submission.draft),
@@ -247,13 +226,6 @@ def _scores(judge_input: _JudgeInput, reply: VerdictsReply, language: Language) 
         scores.append(_score(each, verdict, verdict.percent / 100, text, fixes=verdict.fixes) if verdict else none)
     first, *others = scores
     return [first.model_copy(update={"fixes": [*first.fixes, *map(_fix, reply.missing)]}), *others]
-
-
-def numbered_criteria(criteria: Sequence[Criterion], *, with_weights: bool = False) -> str:
-    """The criteria by number, with their weights where wanted. They are a model's words on a question of anybody's."""
-    weights = [f" ({each.weight:.0%})" if with_weights else "" for each in criteria]
-    lines = [f"{number}. {each.text}{weights[number - 1]}" for number, each in enumerate(criteria, start=1)]
-    return "\n".join(lines)
 
 
 def coverage_of(

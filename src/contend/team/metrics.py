@@ -12,6 +12,7 @@ from langgraph.errors import NodeError
 from langgraph.types import Command
 
 from contend.checks import check_validity, passage_text
+from contend.criteria import goes_by_criteria, reads_whole_reports
 from contend.errors import ContendError, MetricError
 from contend.evidence import with_texts
 from contend.langgraph_compat import cause
@@ -29,7 +30,7 @@ from contend.registry import FunctionFailed, call_function
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.judge_view import rejection_reason
-from contend.team.judging import judge_by_model, judge_together, judged_by_criteria, reads_whole_reports
+from contend.team.judging import judge_by_model, judge_together
 from contend.team.state import MetricTask
 from contend.team.support import citation_support, citations_of, metric_names, support_of
 from contend.text import WORDS, clean, shorten, shown_score
@@ -133,9 +134,9 @@ def metric_tasks(
 
 def _goes_together(services: Services, metric: MetricConfig, options: ResolvedOptions, *, criteria: bool) -> bool:
     """How likely each percentage is can be read off one percentage only; of criteria there is none."""
-    if not reads_whole_reports(services, metric, options):
+    if not reads_whole_reports(services.library, metric, options):
         return False
-    return not options.evaluator.expected_score or (criteria and judged_by_criteria(services, metric, options))
+    return not options.evaluator.expected_score or (criteria and goes_by_criteria(services.library, metric, options))
 
 
 def _configs(task: MetricTask, options: ResolvedOptions) -> list[MetricConfig]:

@@ -260,6 +260,8 @@ class Words(NamedTuple):
     colon: str = ": "
     statuses: Mapping[str, str] = MappingProxyType({"completed": "complete", "partial": "partial"})
     unscored: str = "unscored"
+    criterion_example: str = "Example: {text}"
+    """What a judge sees below a criterion."""
     progress: Mapping[str, str] = MappingProxyType(
         {
             "run_started": "{teams} begin.",

@@ -161,6 +161,7 @@ WORDS = Words(
     colon="：",
     statuses={"completed": "完成", "partial": "一部のみ完成"},
     unscored="未採点",
+    criterion_example="例: {text}",
     progress={
         "run_started": "{teams}が調査を始めました。",
         "plan": "{team_id}（ラウンド{round}）: 計画ができました。",

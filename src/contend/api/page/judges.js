@@ -19,7 +19,7 @@ function criteriaTable(run, scored) {
   const verdictOf = ({ round }, number) => round.metrics.map((metric) => metric.verdicts?.[number]).find(Boolean);
   const heads = [el("th", {}, t("criterion")), el("th.number", {}, "%"), scored.map(({ team }) => el("th", {}, team.name))];
   const rows = run.criteria.map((criterion, place) => [
-    el("td", {}, criterion.text), el("td.number", {}, Math.round(criterion.weight * 100)), scored.map((each) => verdictCell(verdictOf(each, place + 1))),
+    el("td", {}, criterion.text, criterion.example && el("div.small.quiet", {}, criterion.example)), el("td.number", {}, Math.round(criterion.weight * 100)), scored.map((each) => verdictCell(verdictOf(each, place + 1))),
   ]);
   return el("section.card", {}, el("h2", {}, t("criteria")), table(heads, rows));
 }
