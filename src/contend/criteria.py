@@ -1,4 +1,7 @@
-"""What a run settles once before its teams start: the parts of the question, for teams, and criteria, for judges."""
+"""What a run settles once before its teams start: the parts of the question, for teams, and criteria, for judges.
+
+Criteria are made by the judges' model, or written by people in a file of the workspace.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -30,9 +33,14 @@ class Criteria(NamedTuple):
 
 
 async def settle_criteria(run: RunContext, *, question: str) -> Criteria:
-    """The question's parts and, where a judge checks reports by them, its criteria."""
-    by_criteria = is_judged_by_criteria(run.library, run.options)
-    return await _ask(run, question, CriteriaReply if by_criteria else PartsReply)
+    """The question's parts and, where a judge checks reports by them, its criteria: people's own, else a model's."""
+    written = run.options.criteria_file
+    if written is None and is_judged_by_criteria(run.library, run.options):
+        return await _ask(run, question, CriteriaReply)
+    criteria = written.shares() if written else []
+    if written and written.parts:
+        return Criteria(written.parts, criteria)
+    return (await _ask(run, question, PartsReply))._replace(criteria=criteria)
 
 
 async def ask_parts(run: RunContext, *, question: str) -> list[str]:

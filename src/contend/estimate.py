@@ -59,7 +59,7 @@ _FRAME = _span(600, 900)
 """A prompt's instructions, without what is filled in."""
 
 _STEP, _REVIEW, _METRIC, _JUDGMENT = _span(150, 700), _span(400, 2500), _span(60, 250), _span(40, 150)
-_LESSONS, _CRITERIA, _SCREENING = _span(100, 800), _span(800, 2200), _span(20, 100)
+_LESSONS, _PARTS, _CRITERIA, _SCREENING = _span(100, 800), _span(30, 300), _span(800, 2200), _span(20, 100)
 _VERDICTS = _span(1800, 3200)
 _RUBRICS = _span(700, 2200)
 """The criteria with their examples, and the metrics' rubrics in a judge's prompt."""
@@ -122,7 +122,10 @@ class _Plan:
         evaluator = options.models["evaluator"]
         for team in teams:
             yield from self._of_team(team)
-        yield _Step(evaluator, judging.CriteriaReply, _span(1, 1), _CRITERIA)
+        if options.criteria_file is None:
+            yield _Step(evaluator, judging.CriteriaReply, _span(1, 1), _CRITERIA)
+        elif not options.criteria_file.parts:
+            yield _Step(evaluator, judging.PartsReply, _span(1, 1), _PARTS)
         if options.synthesis and len(teams) > 1:
             yield from self._editing(len(teams))
         pairs = min(MOST_COMPARED_TEAMS, len(teams))

@@ -13,11 +13,12 @@ from langgraph.errors import NodeError
 from langgraph.types import Command
 from typing_extensions import TypedDict
 
+from contend.criteria import is_judged_by_criteria
 from contend.errors import ContendError, InputError
 from contend.langgraph_compat import known_cause
 from contend.learning.curator import read_sections
 from contend.llm.budget import require_price
-from contend.models.evaluation import CODE_METRIC_NAMES, MetricInput
+from contend.models.evaluation import CODE_METRIC_NAMES, CriteriaFile, MetricInput
 from contend.models.options import DEPTHS, EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig, run_options
 from contend.models.record import QUESTION_CHARACTERS, Language, Record
 from contend.models.task import checked_theme
@@ -25,6 +26,7 @@ from contend.readiness import NotReady, check_contexts, check_ready, models_of_r
 from contend.registry import takes, team_kind
 from contend.services import Services
 from contend.settings import RunSetup
+from contend.settings.files import criteria_fingerprint, read_criteria
 from contend.stores.checkpoints import check_checkpointer
 from contend.text import WORDS, clean, estimate_tokens, reason_text, shorten
 
@@ -192,6 +194,8 @@ async def check_run(
     documents = [str(services.settings.locate(path)) for path in setup.options.documents]
     here = {"documents": documents, **_recording_options(services, request, setup.options)}
     setup = setup._replace(options=setup.options.model_copy(update=here))
+    written = await asyncio.to_thread(_written_criteria, services, setup.options)
+    setup = setup._replace(options=setup.options.model_copy(update={"criteria_file": written}))
     await asyncio.to_thread(_check_files, services, setup)
     store_warnings = await check_checkpointer(services.settings)
     on, off = await _check_sources(services, setup)
@@ -218,7 +222,7 @@ async def check_run(
         teams=teams,
         sources_off={name: reason_text(reason, options.language) for name, reason in off.items()},
         warnings=[*([warning] if warning and not options.recorded else []), *graph_warnings, *store_warnings],
-        fingerprint=config_fingerprint(services, options),
+        fingerprint=await asyncio.to_thread(config_fingerprint, services, options),
         left_out=await services.sources.left_out(options.documents, read=False, language=options.language)
         if "local" in on
         else [],
@@ -270,8 +274,29 @@ def _last_human(messages: Sequence[AnyMessage]) -> AnyMessage | None:
 
 
 def config_fingerprint(services: Services, options: ResolvedOptions) -> dict[str, str]:
-    """What a resume compares: each config file in effect, and all prompts together."""
-    return {**services.config.fingerprint, "prompts": services.library.fingerprint(options.language)}
+    """What a resume compares: each config file in effect, people's criteria, and all prompts together. Blocking."""
+    return {
+        **services.config.fingerprint,
+        **criteria_fingerprint(services.folder, options.criteria),
+        "prompts": services.library.fingerprint(options.language),
+    }
+
+
+def _written_criteria(services: Services, options: ResolvedOptions) -> CriteriaFile | None:
+    """People's criteria, if the run names some; a search has no judges.
+
+    Raises:
+        InputError: their file is not usable, or no judge of this workspace goes by criteria.
+    """
+    if not options.criteria:
+        return None
+    written = read_criteria(services.folder, options.criteria)
+    if options.models and not is_judged_by_criteria(services.library, options):
+        raise InputError(
+            f"criteria = {options.criteria!r}: no judge here goes by criteria: metric coverage is left out or has a "
+            "rubric or model of its own, or prompts/evaluator/metric is your own; change that, or leave criteria out"
+        )
+    return written if options.models else None
 
 
 def check_sections(services: Services) -> None:

@@ -1,5 +1,6 @@
 """What app and Agent Server ask before a run goes on, and how it then stands on record."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -50,7 +51,7 @@ async def check_resumable(services: Services, thread_id: str, snapshot: StateSna
         InputError: the thread was copied from another while that one's run was open.
         StoreError: the record does not know the run, or texts that its state names are not in this workspace.
         CheckpointError: the record calls a run unfinished whose checkpoints are gone.
-        RunChanged: config or prompts differ from those it began with, and `force` is not given.
+        RunChanged: config, criteria or prompts differ from those it began with, and `force` is not given.
     """
     if is_unopened(snapshot):
         return
@@ -61,7 +62,7 @@ async def check_resumable(services: Services, thread_id: str, snapshot: StateSna
     await _check_original(services, thread_id, snapshot.values["execution_id"])
     await check_texts(services, thread_id, snapshot)
     if not force:
-        _check_fingerprint(services, thread_id, snapshot.values)
+        await asyncio.to_thread(_check_fingerprint, services, thread_id, snapshot.values)
 
 
 def check_contest(thread_id: str, snapshot: StateSnapshot) -> None:

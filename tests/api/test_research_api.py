@@ -39,6 +39,22 @@ def test_a_research_is_followed_from_its_start_to_its_report(api: Api) -> None:
     assert draft.text.startswith(f"# {THEME}")
 
 
+def test_a_research_is_judged_by_criteria_of_the_workspace_and_an_unknown_name_is_refused(api: Api) -> None:
+    folder = api.server.workspace / "criteria"
+    folder.mkdir(exist_ok=True)
+    folder.joinpath("recovery.toml").write_text('parts = ["All"]\n[[criteria]]\ntext = "It says what is repeated."')
+    options = {"teams": ["alpha"], "learn": False, "criteria": "recovery"}
+
+    research = api.http.post("/research", json={"theme": THEME, "options": options}).json()["research_id"]
+    told = api.until(research, "criteria_set")
+    refused = api.http.post("/research", json={"theme": THEME, "options": {**options, "criteria": "else"}})
+
+    assert [each["text"] for each in told["criteria"]] == ["It says what is repeated."]
+    assert refused.status_code == 422
+    assert "criteria = 'else': there is no" in refused.text
+    api.until(research, "run_done")
+
+
 def test_a_finished_research_is_told_in_full_in_every_form(api: Api, finished: str) -> None:
     details = api.get(f"/research/{finished}")
     progress = api.get(f"/research/{finished}/progress")

@@ -41,7 +41,7 @@ def test_a_graphs_form_shows_the_options_that_it_uses_and_no_others(server: Serv
     assert not forms["learn"]
     assert set(contest) == set(RunOptions.model_fields)
     assert set(contest) - set(team) == {"synthesis", "learn", "playbook", "lesson_tokens", "dataset"}
-    of_rounds = {"depth", "teams", "min_rounds", "max_rounds", "target_score"}
+    of_rounds = {"criteria", "depth", "teams", "min_rounds", "max_rounds", "target_score"}
     assert set(team) - set(research) == of_rounds
     assert {"instructions", "length", "documents", "sources", "model", "max_usd", "approve"} <= set(research)
     same = [(schema, contest[name]) for form in (team, research) for name, schema in form.items() if name != "approve"]

@@ -226,6 +226,22 @@ def test_a_dry_run_shows_money_where_prices_are_known(
     assert estimate["usd"] == pytest.approx([tokens / 1000 for tokens in estimate["tokens"]], abs=0.0006)
 
 
+def test_a_dry_run_names_the_criteria_file_and_an_unknown_one_is_refused(
+    terminal: Terminal, documents: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
+    folder = terminal.workspace / "criteria"
+    folder.mkdir(parents=True)
+    (folder / "ferry.toml").write_text('[[criteria]]\ntext = "It names the day."\n', "utf-8")
+    ask = ("run", QUESTION, "--docs", documents, "--source", "local", "--dry-run")
+
+    result, refused = terminal(*ask, "--criteria", "ferry"), terminal(*ask, "--criteria", "fery")
+
+    assert "criteria/ferry.toml" in result.out
+    assert refused.code == 2
+    assert "(ferry)" in refused.err
+
+
 # Going on
 
 

@@ -24,7 +24,7 @@ from contend.prompts import samples_of
 from contend.prompts.library import SETTINGS, PromptBuilderSettings
 from contend.services import Services
 from contend.settings import Settings, load_settings
-from contend.settings.files import load_config, resource
+from contend.settings.files import load_config, read_criteria, resource
 from contend.sources.readers import KINDS, read_document
 from fakes.guide import PAGES, ROOT, blocks, without_blocks
 from fakes.vendors import Vendors
@@ -154,7 +154,9 @@ def _write_config(page: Path, workspace: Path) -> set[str]:
             file.write(f"def {function}(*given):\n    raise NotImplementedError\n")
     for block in [*blocks(page, "toml"), *blocks(page, "yaml")]:
         name = block.splitlines()[0].removeprefix("# ")
-        assert name.startswith("config/"), f"{page.name}: the first line of a config example names its file: {name!r}"
+        assert name.startswith(("config/", "criteria/")), (
+            f"{page.name}: the first line of a config example names its file: {name!r}"
+        )
         (workspace / name).parent.mkdir(parents=True, exist_ok=True)
         (workspace / name).write_text(block, "utf-8")
         names.add(name)
@@ -173,7 +175,10 @@ def test_every_config_example_loads(page: Path, workspace: Path) -> None:
 
     services.library.check("en")
     read_sections(services.config.files["config/sections.yaml"], "default")
-    assert {name for name, path in services.config.files.items() if path.is_relative_to(workspace)} == names
+    criteria = {name for name in names if name.startswith("criteria/")}
+    assert all(read_criteria(workspace, Path(name).stem).criteria for name in criteria)
+    own_files = {name for name, path in services.config.files.items() if path.is_relative_to(workspace)}
+    assert own_files == names - criteria
 
 
 _NAMES: dict[str, Callable[[], Iterable[str]]] = {

@@ -175,6 +175,7 @@ _LENGTHS = "About 500, 1,500 or 3,500 words. Default: standard, long for deep."
 _SYNTHESIS = "Publish the winner's report; no editor merges the best parts."
 _TEAMS = "A team to enter; may be repeated. Default: as --depth says."
 _SOURCES = "A source to use; may be repeated. Default: all that are on."
+_CRITERIA = "Criteria for the judges that you wrote: criteria/NAME.toml. Default: a model sets them."
 _LEARN = "Write nothing into the playbook."
 _LESSONS = "Start without the playbook's lessons."
 
@@ -183,6 +184,7 @@ def _declare_run(
     *,
     documents: Annotated[list[str] | None, Option("--docs", metavar="PATH", help=_DOCS)] = None,
     instructions: Annotated[Path | None, Option(metavar="FILE", help="A text file with further instructions.")] = None,
+    criteria: Annotated[_Name, _name(help=_CRITERIA)] = None,
     teams: Annotated[_Names, _name("--team", help=_TEAMS)] = None,
     sources: Annotated[_Names, _name("--source", help=_SOURCES)] = None,
     depth: Annotated[_Depth, Option(help=_DEPTHS)] = None,

@@ -118,7 +118,7 @@ def _options(services: Services) -> Iterator[Value]:
     most = DEPTHS[setup.options.depth].teams
     if not setup.teams_named and most is not None:
         origins["teams"] += f"; depth {setup.options.depth} enters {most} of them at most"
-    for name in [name for name in values if name not in {"round_prompt", "contexts"}]:
+    for name in [name for name in values if name not in {"round_prompt", "contexts", "criteria_file"}]:
         yield from _flat(f"run.{name}", values[name], origins[name])
     for name, value in templates.round_prompt.model_dump(mode="json").items():
         is_set = name in templates.round_prompt.model_fields_set

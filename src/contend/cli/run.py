@@ -193,6 +193,8 @@ def _facts(dry_run: app.DryRun) -> Iterator[tuple[str, str]]:
     yield tr("Teams"), ", ".join(team.name for team in opening.teams)
     yield tr("Rounds"), tr("{least} to {most}", least=options.min_rounds, most=options.max_rounds)
     yield tr("Sources"), ", ".join(options.sources)
+    if options.criteria:
+        yield tr("Criteria"), f"criteria/{options.criteria}.toml"
     for name, reason in opening.sources_off.items():
         yield tr("Off"), f"{name}: {reason}"
     for line in opening.left_out:

@@ -58,7 +58,7 @@ EARLIER_CHARACTERS = 1200
 
 _EVENT_OPTIONS = {
     "depth", "length", "language", "min_rounds", "max_rounds", "max_iterations", "synthesis", "learn", "approve",
-    "dataset", "documents", "instructions", "max_tokens", "max_usd", "max_minutes", "max_calls",
+    "dataset", "documents", "instructions", "criteria", "max_tokens", "max_usd", "max_minutes", "max_calls",
 }  # fmt: skip
 """The options that those who follow a run are told."""
 

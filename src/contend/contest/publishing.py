@@ -246,7 +246,7 @@ def _failures(view: ContestView, language: Language) -> Iterator[tuple[str, str]
     """What failed, and why."""
     words = WORDS[language].notes
     if reason := view.state.get("criteria_failure"):
-        yield words.no_criteria, reason
+        yield (words.no_parts if view.state.get("criteria") else words.no_criteria), reason
     rounds = view.rounds
     open_metrics = [[metric for metric in by_judges(each.metrics) if metric.score is None] for each in rounds]
     if incomplete := [metrics for metrics in open_metrics if metrics]:

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from contend.models.record import Record, Score, Text
 from contend.models.replies import FixReply, Reply, WholeNumber
 from contend.models.research import MOST_POINTS, Draft, Part, Passage, ResearchReport, SearchResult
 from contend.models.task import CallUsage
+from contend.text import clean
 
 
 class Submission(Record):
@@ -70,7 +71,42 @@ _CRITERION_CHARACTERS = 400
 _EXAMPLE_CHARACTERS = 400
 
 
+def _one_line(value: object) -> object:
+    return clean(value, single_line=True).strip() if isinstance(value, str) else value
+
+
 _PART = Annotated[str, Field(min_length=2, max_length=400)]
+_Line = BeforeValidator(_one_line)
+
+
+class WrittenCriterion(Record):
+    """A criterion that a person wrote. `weight`: from 1, a detail, to 5, without which nothing is answered."""
+
+    text: Annotated[str, Field(min_length=5, max_length=_CRITERION_CHARACTERS), _Line]
+    example: Annotated[str, Field(max_length=_EXAMPLE_CHARACTERS), _Line] = ""
+    weight: int = Field(default=3, ge=1, le=5)
+
+
+class CriteriaFile(Record):
+    """`criteria/NAME.toml`: criteria that people wrote. Without `parts` a model names the parts of the question."""
+
+    parts: list[Annotated[_PART, _Line]] = Field(default_factory=list, max_length=MOST_POINTS)
+    criteria: list[WrittenCriterion]
+
+    @model_validator(mode="after")
+    def _some_and_each_once(self) -> "CriteriaFile":
+        if not 1 <= len(self.criteria) <= MOST_CRITERIA:
+            raise ValueError(f"criteria: {len(self.criteria)} entries: give 1 to {MOST_CRITERIA}")
+        for name, texts in (("criteria", [each.text for each in self.criteria]), ("parts", self.parts)):
+            for number, text in enumerate(texts):
+                if text in texts[:number]:
+                    raise ValueError(f"{name}.{number} = {text!r}: it stands there twice; remove one of them")
+        return self
+
+    def shares(self) -> list[Criterion]:
+        """The criteria, each with its share of all weights."""
+        every = sum(each.weight for each in self.criteria)
+        return [Criterion(text=each.text, example=each.example, weight=each.weight / every) for each in self.criteria]
 
 
 class Fix(Record):

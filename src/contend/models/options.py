@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints, create_model, model_validator
 
-from contend.models.evaluation import CODE_METRIC_NAMES, MetricScore
+from contend.models.evaluation import CODE_METRIC_NAMES, CriteriaFile, MetricScore
 from contend.models.record import FunctionName, Identifier, Language, Record, Score
 from contend.models.round import RoundPromptConfig
 from contend.text import WORDS
@@ -63,6 +63,8 @@ class RunOptions(Record):
 
     instructions: Instructions | None = None
     """Further instructions, at most 20,000 characters."""
+    criteria: Identifier | None = None
+    """Criteria that people wrote: NAME of criteria/NAME.toml in the workspace. Left out: a model sets them."""
     depth: Depth | None = None
     """quick: one team, one round; standard (left out): three teams, two rounds; deep: all teams, three rounds."""
     length: Length | None = None
@@ -126,7 +128,7 @@ def _options_without(name: str, about: str, others: frozenset[str]) -> type[Reco
 
 
 _OF_CONTESTS = frozenset(["dataset", "learn", "lesson_tokens", "playbook", "synthesis"])
-_OF_ROUNDS = frozenset(["depth", "max_rounds", "min_rounds", "target_score", "teams"])
+_OF_ROUNDS = frozenset(["criteria", "depth", "max_rounds", "min_rounds", "target_score", "teams"])
 TeamOptions = _options_without("TeamOptions", "Options of a team on its own.", _OF_CONTESTS)
 ResearchOptions = _options_without(
     "ResearchOptions", "Options of one round's research on its own.", _OF_CONTESTS | _OF_ROUNDS
@@ -295,6 +297,10 @@ class ResolvedOptions(ContestLimits):
     """The options of a run with every value settled; kept in the run's state, which every node reads."""
 
     instructions: str = ""
+    criteria: str = ""
+    """The name of a file of criteria in the workspace; "" where a model sets them."""
+    criteria_file: CriteriaFile | None = None
+    """What that file held when the run opened."""
     depth: Depth = "standard"
     length: Length = "standard"
     synthesis: bool = True

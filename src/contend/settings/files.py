@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from contend.errors import InputError
+from contend.models.evaluation import CriteriaFile
 from contend.models.options import ContestLimits, EvaluatorConfig, JudgmentConfig, Role, RunOptions, TeamConfig
 from contend.models.record import IDENTIFIER_PATTERN, IDENTIFIER_RULE, FunctionName, Identifier, Record
 from contend.models.research import SourceName
@@ -226,8 +227,35 @@ def load_config(folder: Path) -> Config:
         models=_with_shipped_values(files, "config/models.toml", ModelsConfig),
         sources=_with_shipped_values(files, "config/sources.toml", _SourcesFile).sources,
         files=files,
-        fingerprint={name: sha256(path.read_bytes()).hexdigest()[:8] for name, path in sorted(files.items())},
+        fingerprint={name: _digest(path) for name, path in sorted(files.items())},
     )
+
+
+def read_criteria(folder: Path, name: str) -> CriteriaFile:
+    """The criteria that people wrote in a workspace's `criteria/NAME.toml`. Blocking.
+
+    Raises:
+        InputError: there is no such file, or it is not usable; names file, key and value.
+    """
+    path = folder / _criteria_name(name)
+    if not path.is_file():
+        names = ", ".join(sorted(other.stem for other in path.parent.glob("*.toml"))) or "none yet"
+        raise InputError(f"criteria = {name!r}: there is no {path}: write it, or choose one that is there ({names})")
+    return validate(CriteriaFile, read_toml(path), str(path))
+
+
+def criteria_fingerprint(folder: Path, name: str) -> dict[str, str]:
+    """Eight hex digits of a criteria file by its name, as in `Config.fingerprint`; empty if there is none. Blocking."""
+    path = folder / _criteria_name(name)
+    return {_criteria_name(name): _digest(path)} if name and path.is_file() else {}
+
+
+def _criteria_name(name: str) -> str:
+    return f"criteria/{name}.toml"
+
+
+def _digest(path: Path) -> str:
+    return sha256(path.read_bytes()).hexdigest()[:8]
 
 
 def _check_workspace(folder: Path, path: Path, setting: Path | None) -> None:

@@ -190,6 +190,7 @@ class NoteWords(NamedTuple):
     left_undone: str = "the writer did not do: {what}"
     same_reason: str = "the same reason"
     no_criteria: str = "no criteria could be set, and coverage is judged by its rubric"
+    no_parts: str = "the parts of the question could not be named, and the whole question is one part"
     unscored_in: str = "unscored in {count} of {rounds}: {names}"
     round_judge_failed: str = "the round judge failed after {rounds}, and its team played on"
     comparisons_failed: str = "near tie: {count} of {comparisons} failed"

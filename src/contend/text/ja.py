@@ -232,6 +232,7 @@ WORDS = Words(
         left_undone="書き手が行わなかったこと: {what}",
         same_reason="理由は同じ",
         no_criteria="評価基準を作れなかったため、網羅性は採点表だけで判定しています",
+        no_parts="質問の部分を挙げられなかったため、質問全体を一つの部分としています",
         unscored_in="{rounds}のうち{count}ラウンドで採点できなかった指標: {names}",
         round_judge_failed="{rounds}の後の続行判定に失敗し、チームはそのまま続けました",
         comparisons_failed="僅差の{comparisons}のうち{count}件が失敗しました",
