@@ -16,8 +16,8 @@ from contend.models.evaluation import Submission
 from contend.models.replies import FixesReply, RevisionReply
 from contend.models.research import Draft
 from contend.models.task import CallUsage
-from contend.prompts.research import FixesPrompt, MarkedPlace, RevisePrompt
-from contend.research.asking import MOST_LOOKS, Review, faults_of_review
+from contend.prompts.research import MarkedPlace, RevisePrompt
+from contend.research.asking import Review, faults_of_review, looks_left, review_prompt
 from contend.writing import (
     faults_of_revision,
     length_of,
@@ -86,19 +86,18 @@ async def review_merged(work: Edit, draft: Draft, *, looks: int) -> Review:
     Raises:
         ModelError: the reviewer's model failed.
     """
-    looks_left = max(0, MOST_LOOKS - looks)
-    prompt = FixesPrompt(
+    left = looks_left(looks)
+    prompt = review_prompt(
+        draft,
+        work.desk,
+        left,
         head=work.head(),
-        draft=shown_draft(draft, numbers_of(work.ids)),
+        numbers=numbers_of(work.ids),
         marks=[MarkedPlace(**mark) for mark in marks_of(draft, work.run.options.language)],
         reports=work.reports(),
         log=work.log(),
-        looks=looks_left,
-        sources=list(work.desk.sources),
-        can_find=work.desk.can_find,
-        catalogue=work.catalogue if looks_left else "",
-        **length_of(draft),
-        **length_values(work.run.options.length),
+        catalogue=work.catalogue,
+        length=work.run.options.length,
     )
     answer: Answer[FixesReply] = await work.run.model("reviewer").ask(
         prompt,
@@ -106,9 +105,9 @@ async def review_merged(work: Edit, draft: Draft, *, looks: int) -> Review:
         scope=work.run.scope(
             "reviewer", team_id=EDITOR, step="merged" if not looks else f"merged look {looks}", passages=tuple(work.ids)
         ),
-        faults=lambda reply: faults_of_review(work.desk, reply, looks_left),
+        faults=lambda reply: faults_of_review(work.desk, reply, left),
     )
-    actions = work.desk.actions(answer.value.actions, "reviewer") if looks_left else []
+    actions = work.desk.actions(answer.value.actions, "reviewer") if left else []
     return Review(answer.value, actions, dict(enumerate(work.ids, start=1)), answer.usage)
 
 

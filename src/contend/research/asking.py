@@ -8,6 +8,7 @@ from hashlib import sha256
 from contend.evidence import Action, Desk, EvidencePool, after_step, faults_of_step
 from contend.evidence.actions import LOCAL
 from contend.evidence.pool import held_tokens, numbered_ids, numbers_of, parts_of, passage_numbers
+from contend.models.options import Length
 from contend.models.replies import (
     ActionReply,
     FixesReply,
@@ -29,8 +30,10 @@ from contend.prompts.research import (
     ReportPrompt,
     ResearcherHead,
     RevisePrompt,
+    SourceDocument,
     StepLog,
     StepPrompt,
+    TeamReport,
 )
 from contend.research.prompting import (
     catalogue_text,
@@ -119,7 +122,7 @@ async def _step_prompt(work: Research, *, number: int, most: int) -> StepPrompt:
         parts=[part.text for part in parts_of(pool)],
         best_draft=shown_draft(work.draft, {}) if is_revision and work.draft else "",
         fixes=work.fixes if is_revision else "",
-        offered=numbering.lines(pool["offered"]),
+        offered=numbering.lines([each for each in pool["offered"] if each not in pool["held_then"]]),
         passages=numbering.documents(pool["held_then"]),
     )
     return StepPrompt(
@@ -302,20 +305,19 @@ async def review_draft(work: Research, draft: Draft, marks: Sequence[MarkedPlace
     named = [each for step in work.looked for result in step["results"] for each in named_ids(result)]
     numbering = await pool_numbering(work, [*shown_ids(work.looked), *nearest])
     known = {*work.passages, *shown_ids(work.looked)}
-    looks = max(0, MOST_LOOKS - work.looks)
+    looks = looks_left(work.looks)
     catalogue = await catalogue_text(work, tokens=work.profile("reviewer").catalogue_tokens // 2) if looks else ("", 0)
-    prompt = FixesPrompt(
+    prompt = review_prompt(
+        draft,
+        work.desk,
+        looks,
         head=await research_head(work, passages),
-        draft=shown_draft(draft, passage_numbers(work.pool)),
-        marks=[*marks],
+        numbers=passage_numbers(work.pool),
+        marks=marks,
         nearest=numbering.documents([each for each in nearest if each not in known]),
         log=work.run.render(StepLog(steps=numbering.steps(work.looked))),
-        looks=looks,
-        sources=list(work.sources_on),
-        can_find=work.desk.can_find,
         catalogue=catalogue[0] if not work.pool["whole"] else "",
-        **length_of(draft),
-        **length_values(work.options.length),
+        length=work.options.length,
     )
     step = f"{work.drafts}" if not work.looks else f"{work.drafts} look {work.looks}"
     answer = await work.ask(
@@ -329,6 +331,42 @@ async def review_draft(work: Research, draft: Draft, marks: Sequence[MarkedPlace
     actions = work.desk.actions(answer.value.actions, "reviewer") if looks else []
     ids = numbered_ids(work.pool, [*work.passages, *named, *nearest])
     return Review(answer.value, actions, ids, answer.usage)
+
+
+def looks_left(looks: int) -> int:
+    """How often a reviewer that looked so often may look yet."""
+    return max(0, MOST_LOOKS - looks)
+
+
+def review_prompt(
+    draft: Draft,
+    desk: Desk,
+    looks: int,
+    *,
+    head: str,
+    numbers: Mapping[str, int],
+    marks: Sequence[MarkedPlace],
+    log: str,
+    catalogue: str,
+    length: Length,
+    nearest: Sequence[SourceDocument] = (),
+    reports: Sequence[TeamReport] = (),
+) -> FixesPrompt:
+    """What a reviewer is asked about a draft, a team's or the merged one. `looks`: how often it may look yet."""
+    return FixesPrompt(
+        head=head,
+        draft=shown_draft(draft, numbers),
+        marks=[*marks],
+        reports=[*reports],
+        nearest=[*nearest],
+        log=log,
+        looks=looks,
+        sources=list(desk.sources),
+        can_find=desk.can_find,
+        catalogue=catalogue if looks else "",
+        **length_of(draft),
+        **length_values(length),
+    )
 
 
 def faults_of_review(desk: Desk, reply: FixesReply, looks: int) -> str:
