@@ -281,6 +281,28 @@ async def test_what_is_called_not_found_is_searched_for_by_code_before_the_repor
     assert vendors.prompts()[-1] == "research/revise"
 
 
+async def test_a_search_for_what_is_called_not_found_that_brings_only_what_was_seen_costs_no_call(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    search = action("search", "guard of kiln-07")
+    script(vendors, step(search), step(hold=(2,)))
+    statement = {
+        "text": "Who guards kiln-07 is not told.",
+        "sources": [],
+        "kind": "not_found",
+        "basis": f"1: {search['text']}",
+    }
+    vendors.malform(with_findings(statement), prompt="research/write")
+
+    state, pool = await research(contest, services, max_iterations=1)
+
+    (looked,) = state["looked"]
+    assert looked["results"][0]["shown"], "they are not among what is held"
+    assert {*looked["results"][0]["shown"]} <= {*pool["steps"][0]["results"][0]["shown"]}
+    assert vendors.prompts()[-1] == "research/write"
+    assert len(pool["held"]) == 1
+
+
 async def test_nothing_is_called_not_found_before_every_source_was_searched_for_it(
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:

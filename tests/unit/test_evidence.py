@@ -16,14 +16,15 @@ from contend.evidence.pool import (
     held_tokens,
     hold,
     in_reading_order,
+    own_passages,
     parts_after_report,
     parts_of,
     passage_numbers,
     passages_of,
     results_for,
     with_catalogue,
-    with_evidence,
     with_hits,
+    with_offered,
     with_parts,
 )
 from contend.models.research import FoundPassage, Part, SearchResult
@@ -176,11 +177,22 @@ def test_documents_of_what_is_held_are_listed_all_and_others_only_where_there_is
 
 
 def test_what_another_team_brought_was_not_found_by_this_one() -> None:
-    pool = with_evidence(pool_of(passage("own", by=["fee", "fare"])), [passage("theirs")])
-    pool = with_hits({**pool, "offered": ["theirs"]}, hits([passage("theirs", by=["fee"])]))
+    shared = [passage("theirs"), passage("own")]
+    pool = with_offered(pool_of(passage("own", by=["fee", "fare"])), shared)
+    pool = with_hits(pool, hits([passage("theirs", by=["fee"])]))
+    next_round = with_offered(pool, shared)
 
-    assert first_actions(pool, ["own", "theirs", "unknown"]) == {"own": "fee"}
+    for each in (pool, next_round):
+        assert first_actions(each, ["own", "theirs", "unknown"]) == {"own": "fee"}
+        assert own_passages(each, ["theirs", "own"]) == ["own"]
     assert [result["url"] for result in pool["results"]] == ["https://a.org/own", "https://a.org/theirs"]
+
+
+def test_own_documents_that_a_team_reads_whole_are_its_own_though_others_hold_them_before() -> None:
+    note, page = passage("note", url="file:///docs/note.md"), passage("page")
+    pool = with_offered(empty_pool(["Why?"]), [note, page])
+
+    assert own_passages({**pool, "whole": True}, ["page", "note"]) == ["note"]
 
 
 def test_a_passage_keeps_its_place_and_size_outside_of_the_pool() -> None:

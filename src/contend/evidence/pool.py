@@ -81,9 +81,9 @@ class Step(TypedDict):
 class EvidencePool(TypedDict):
     """Everything a team has found. Passages and documents are numbered by their position in the lists, from 1.
 
-    `offered`: the ids that other teams' evidence brought, before an action of the team's own did. `steps_from` and
-    `held_then`: where the prompt at hand begins, and what was held there. `whole`: all own documents are held, word for
-    word. `unread`: the reason by address of each page that was to be read and was not.
+    `offered`: the ids that other teams' evidence brought in any round, before an action of the team's own did.
+    `steps_from` and `held_then`: where the prompt at hand begins, and what was held there. `whole`: all own documents
+    are held, word for word. `unread`: the reason by address of each page that was to be read and was not.
     """
 
     passages: list[Evidence]
@@ -270,6 +270,13 @@ def first_actions(pool: EvidencePool, ids: Iterable[str]) -> dict[str, str]:
     }
 
 
+def own_passages(pool: EvidencePool, ids: Iterable[str]) -> list[str]:
+    """Those of these that an action of the team's own brought first; documents that are read whole are its own."""
+    found = first_actions(pool, ids := [*ids])
+    read = {each["id"] for each in pool["passages"] if pool["whole"] and each["url"].startswith("file:")}
+    return [each for each in ids if each in found or each in read]
+
+
 def evidence_of_submission(submission: Submission) -> list[Evidence]:
     """What a submission's team holds, for another team or a later run."""
     sources = {result.url: result.source for result in submission.results}
@@ -292,6 +299,14 @@ def evidence_of_submission(submission: Submission) -> list[Evidence]:
 def with_evidence(pool: EvidencePool, passages: Iterable[Evidence]) -> EvidencePool:
     """The pool with passages that somebody else found; their documents are results, too."""
     return with_hits(pool, ((each, _result_of(each), text_id(each["id"])) for each in passages))
+
+
+def with_offered(pool: EvidencePool, passages: Iterable[Evidence]) -> EvidencePool:
+    """The pool with what other teams hold, offered where no action of this team's own has found it before."""
+    pool = with_evidence(pool, passages := [*passages])
+    own = {*pool["held"], *(each["id"] for each in pool["passages"] if each["found_by"])}
+    new = [each["id"] for each in passages if each["id"] not in own]
+    return {**pool, "offered": list(dict.fromkeys([*pool["offered"], *new]))}
 
 
 def _result_of(each: Evidence) -> dict[str, Any]:

@@ -22,7 +22,8 @@ class Submission(Record):
     `unread`: the reason by address for each page of which only the summary was read. `speaking`: the address of each
     document found that holds text addressed to AI systems, with the signals by which it is known.
     `missing`: the reason by reference for each that a graph of somebody else's cites and that was not retrieved.
-    `found_by`: the action that found a cited passage first, by the passage's id.
+    `found_by`: the action that found a cited passage first, by the passage's id. `own`: the ids of the cited passages
+    that an action of the team's own brought before other teams' evidence offered them.
     `parts`: what the question asks for, and how far the team came; `nearest`: the passages that its parts name so.
     `passages`: all that the team holds; `numbers`: under which it knows them, by their ids, so that a judge's word on
     one means the same to both.
@@ -40,6 +41,7 @@ class Submission(Record):
     speaking: dict[str, list[str]] = Field(default_factory=dict)
     missing: dict[str, str] = Field(default_factory=dict)
     found_by: dict[str, str] = Field(default_factory=dict)
+    own: list[str] = Field(default_factory=list)
     parts: list[Part] = Field(default_factory=list)
     nearest: list[Passage] = Field(default_factory=list)
     numbers: dict[str, int] = Field(default_factory=dict)

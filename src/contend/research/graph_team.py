@@ -267,6 +267,8 @@ class GraphNodes:
             report=report,
             draft=own,
             passages=passages,
+            # A graph is offered no other team's evidence.
+            own=own.passages(),
             results=results,
             missing=sources.missing,
             speaking=speaking_of(pool),

@@ -19,6 +19,7 @@ from contend.evidence.pool import (
     with_catalogue,
     with_evidence,
     with_hits,
+    with_offered,
     with_parts,
 )
 from contend.evidence.screening import screen_held, unscreened
@@ -33,7 +34,7 @@ from contend.research.asking import (
     reply_of_line,
     take_step,
 )
-from contend.research.prompting import visible_ids
+from contend.research.prompting import shown_ids, visible_ids
 from contend.research.state import AT_BEGIN, EMPTY_LIST, ResearchState, ResearchUpdate
 from contend.research.submitting import submission_of, with_nearest
 from contend.research.work import Research, cost_update, load_evidence, open_research
@@ -200,9 +201,7 @@ async def begin_round(work: Research, state: ResearchState) -> Research:
     if LOCAL in work.sources_on and not pool["documents"]:
         entries = await work.sources.catalogue(work.options.documents, work.run.execution_id)
         pool = with_catalogue(pool, [entry.url for entry in entries])
-    pool = with_evidence(pool, [*inherited, *shared])
-    own = {each["id"] for each in pool["passages"] if each["found_by"]}
-    pool = {**pool, "offered": [each["id"] for each in shared if each["id"] not in {*own, *pool["held"]}]}
+    pool = with_offered(with_evidence(pool, inherited), shared)
     pool, _ = hold(pool, [each["id"] for each in inherited], room=work.room)
     pool = await _with_whole(replace(work, pool=pool))
     # A draft that is revised keeps what it rests on.
@@ -312,10 +311,17 @@ async def _edited(work: Research, state: ResearchState, plan: ResearchPlan) -> R
 def found_for_last_draft(work: Research) -> dict[str, list[str]]:
     """What code found for statements called not found in the round's last draft, by search words.
 
-    Of each search the best two that the team does not hold.
+    Of each search the best two that nobody of the team has seen: a revision for others would bring nothing.
     """
     if work.drafts != work.max_drafts or work.looks:
         return {}
     results = [result for step in work.looked for result in step["results"] if result["by"] == "draft"]
-    found = {result["text"]: [each for each in result["shown"] if each not in work.passages][:2] for result in results}
+    seen = {*work.passages, *_seen_in_steps(work.pool)}
+    found = {result["text"]: [each for each in result["shown"] if each not in seen][:2] for result in results}
     return {text: ids for text, ids in found.items() if ids}
+
+
+def _seen_in_steps(pool: EvidencePool) -> set[str]:
+    """The ids of the passages that prompts of the team have shown: to its researcher, or as nearest to its reviewer."""
+    shown = {*shown_ids(pool["steps"]), *(each for step in pool["steps"] for each in step["held"])}
+    return shown | {each for part in pool["parts"] for each in part["nearest"]}

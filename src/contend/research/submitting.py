@@ -6,6 +6,7 @@ from contend.evidence import Action, store_hits
 from contend.evidence.actions import LOCAL
 from contend.evidence.pool import (
     first_actions,
+    own_passages,
     parts_after_report,
     passage_numbers,
     passages_of,
@@ -67,6 +68,7 @@ async def submission_of(work: Research) -> Submission:
         unread=pool["unread"],
         speaking=speaking_of(pool),
         found_by={} if pool["whole"] else first_actions(pool, draft.passages()),
+        own=own_passages(pool, draft.passages()),
         parts=parts,
         nearest=passages_of(pool, nearest),
         numbers={each: number for each, number in passage_numbers(pool).items() if each in {*work.passages, *nearest}},
