@@ -161,6 +161,8 @@ async def test_results_that_do_not_fit_are_listed_and_can_be_held_by_number(
     last = pool["passages"][23]
     assert last["id"] in listed
     (prompt,) = prompts_of(vendors, "researcher/step")[1:]
+    first = pool["passages"][0]
+    assert f"Tokens of those below: P1 {first['tokens']}, P2 " in prompt
     assert "For want of room only by name; each can be held by its number or read by its place:" in prompt
     assert 24 not in shown(prompt)
     assert f">P24 (8.3, {last['tokens']}) Kiln 08 › Guard<" in prompt

@@ -126,10 +126,17 @@ class NumberedLesson(PromptPart):
     content: LessonText
 
 
+class PassageSize(PromptPart):
+    """The tokens of a passage, by its number."""
+
+    number: int
+    tokens: int
+
+
 class ShownResult(PromptPart):
     """An action and what it brought: passages shown whole, those listed for want of room, numbers of those above.
 
-    `of_draft`: code looked for what a draft calls not found.
+    `of_draft`: code looked for what a draft calls not found; `sizes`: of those shown whole, for who may hold them.
     """
 
     action: Annotated[str, outside("action")]
@@ -137,6 +144,7 @@ class ShownResult(PromptPart):
     is_read: bool = False
     parts: list[int] = []
     passages: list[SourceDocument] = []
+    sizes: list[PassageSize] = []
     listed: Annotated[str, outside("passages")] = ""
     known: list[int] = []
     total: int = 0

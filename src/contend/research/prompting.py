@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from contend.evidence import ActionResult, Evidence, EvidencePool, Step, places_of
 from contend.evidence.actions import LOCAL
-from contend.evidence.pool import numbers_of, parts_of, passage_numbers, passages_of
+from contend.evidence.pool import numbers_of, parts_of, passage_numbers, passages_of, sizes_of
 from contend.models.research import Passage
 from contend.prompts.research import (
+    PassageSize,
     ResearchHead,
     ShownPart,
     ShownResult,
@@ -70,11 +71,16 @@ class Numbering:
             is_read=result["kind"] == "read",
             parts=result["parts"],
             passages=self.documents(result["shown"]),
+            sizes=self._sizes(result["shown"]) if result["by"] == "researcher" else [],
             listed=self.lines(result["listed"]),
             known=self._known(result["known"]),
             total=result["total"],
             problem=result["problem"],
         )
+
+    def _sizes(self, ids: Sequence[str]) -> list[PassageSize]:
+        tokens = sizes_of(self._pool)
+        return [PassageSize(number=self._numbers[each], tokens=tokens[each]) for each in ids]
 
     def _known(self, ids: Sequence[str]) -> list[int]:
         return [self._numbers[each] for each in ids if each in self._numbers]
