@@ -436,13 +436,37 @@ def test_a_revision_writes_only_what_changes_and_keeps_the_rest_by_its_place() -
     assert after.sections[1:] == before.sections[1:]
 
 
+def test_a_revision_keeps_statements_of_summary_and_findings_by_place_and_may_change_the_title() -> None:
+    changed = statement_reply("Most dampers help.", 2)
+    reply = revision(title="Quiet bridges", summary=[keep("summary 1"), keep("1.1.1")], findings=[changed])
+
+    after = revise(draft(), reply, NUMBERED, BULLETS)
+
+    assert after.title == "Quiet bridges"
+    assert [each.text for each in after.summary] == ["Bridges hum in the wind.", "Vortices are shed."]
+    assert after.summary[0] == draft().summary[0]
+    assert [each.text for each in after.findings] == ["Most dampers help."]
+    assert faults_of_revision(reply, draft(), NUMBERED, 2) == ""
+
+
+def test_a_part_that_keeps_what_is_not_there_or_is_too_long_with_it_goes_back() -> None:
+    long = draft(findings=[statement_reply("Bridges hum. " * 60, 1)])
+    unknown, too_long = revision(summary=[keep("finding 9")]), revision(summary=[keep("finding 1"), keep("summary 1")])
+    own = statement_reply("Bridges hum, it is " * 10, 1)
+
+    assert faults_of_revision(unknown, long, NUMBERED, 2) == "there is no sentence or item finding 9 to keep"
+    assert revise(long, unknown, NUMBERED, BULLETS).summary == long.summary
+    assert "the summary has" not in faults_of_revision(too_long, long, NUMBERED, 2)
+    assert "at most 850 fit" in faults_of_revision(revision(summary=[own, keep("finding 1")]), long, NUMBERED, 2)
+
+
 @pytest.mark.parametrize(
     ("block", "fault"),
     [
-        ({"type": "paragraph", "sentences": [keep("9.1.1")]}, "the draft has no sentence or item 9.1.1 to keep"),
-        ({"type": "list", "items": [keep("1.2.1")]}, "the draft has no sentence or item 1.2.1 to keep"),
-        ({**TABLE, "rows": [keep("1.1.1")]}, "the draft has no row of 2 cells 1.1.1 to keep"),
-        ({**TABLE, "columns": ["Bridge"], "rows": [keep("1.2.1")]}, "the draft has no row of 1 cells 1.2.1 to keep"),
+        ({"type": "paragraph", "sentences": [keep("9.1.1")]}, "there is no sentence or item 9.1.1 to keep"),
+        ({"type": "list", "items": [keep("1.2.1")]}, "there is no sentence or item 1.2.1 to keep"),
+        ({**TABLE, "rows": [keep("1.1.1")]}, "there is no row of 2 cells 1.1.1 to keep"),
+        ({**TABLE, "columns": ["Bridge"], "rows": [keep("1.2.1")]}, "there is no row of 1 cells 1.2.1 to keep"),
     ],
 )
 def test_what_cannot_be_kept_is_a_fault_and_then_leaves_the_section_as_it_was(

@@ -14,6 +14,7 @@ MOST_ACTIONS = 8
 """So many actions a step names at most."""
 
 S = TypeVar("S")
+A = TypeVar("A")
 _MOST_SOURCES = 20
 """What speaks for and against an alternative, in price, tests, notices and dates, rests on fourteen sections."""
 _LONGEST_BASIS = 800
@@ -170,20 +171,32 @@ class SectionReply(SectionOf[Annotated[ParagraphReply | ListReply | TableReply, 
     pass
 
 
-Statements = list[StatementReply]
+class KeptReply(Reply):
+    """A sentence, item or row of the draft that stays word for word, by its place such as `2.1.3`."""
+
+    keep: str = Field(min_length=1, max_length=20)
+
+
 SUMMARY_CHARACTERS = 850
 """A report's summary may have 1,000 characters, its citation marks among them."""
 
 
-def _fits_summary(statements: Statements) -> Statements:
-    if (characters := sum(len(each.text) for each in statements)) > SUMMARY_CHARACTERS:
-        raise ValueError(f"the summary has {characters} characters, at most {SUMMARY_CHARACTERS} fit: shorten it")
+def fault_of_summary(characters: int) -> str:
+    """Why a summary of so many characters is too long; "" if it fits."""
+    if characters <= SUMMARY_CHARACTERS:
+        return ""
+    return f"the summary has {characters} characters, at most {SUMMARY_CHARACTERS} fit: shorten it"
+
+
+def _fits_summary(statements: list[A]) -> list[A]:
+    if fault := fault_of_summary(sum(len(each.text) for each in statements if isinstance(each, StatementReply))):
+        raise ValueError(fault)
     return statements
 
 
-Summary = Annotated[Statements, Field(min_length=1, max_length=6), AfterValidator(_fits_summary)]
-Findings = Annotated[Statements, Field(min_length=1, max_length=12)]
-Limits = Annotated[Statements, Field(max_length=10)]
+_SummaryOf = Annotated[list[A], Field(min_length=1, max_length=6), AfterValidator(_fits_summary)]
+_FindingsOf = Annotated[list[A], Field(min_length=1, max_length=12)]
+_LimitsOf = Annotated[list[A], Field(max_length=10)]
 
 
 class PrintedReply(Reply):
@@ -199,11 +212,67 @@ class ReportReply(PrintedReply):
     """The writer's report as structure; code renders the citations."""
 
     title: str = Field(min_length=2, max_length=120)
-    summary: Summary
-    findings: Findings
+    summary: _SummaryOf[StatementReply]
+    findings: _FindingsOf[StatementReply]
     sections: list[SectionReply] = Field(min_length=1, max_length=12)
-    limits: Limits
+    limits: _LimitsOf[StatementReply]
     lessons: list[WholeNumber] = Field(max_length=8)
+
+
+Letter = Annotated[str, Field(min_length=1, max_length=1)]
+"""Under which the editor knows a report."""
+
+
+class _Shared(Reply):
+    """`teams`: the letters of the reports that say the same."""
+
+    # A recording from before reports were named says nothing of it.
+    @model_validator(mode="before")
+    @classmethod
+    def _of_no_report(cls, reply: object) -> object:
+        return {"teams": [], **reply} if isinstance(reply, dict) else reply
+
+
+class MergedStatement(StatementReply, _Shared):
+    teams: list[Letter] = Field(max_length=12)
+
+
+class MergedRow(RowReply, _Shared):
+    teams: list[Letter] = Field(max_length=12)
+
+
+class TakenStatement(KeptReply, _Shared):
+    """A statement of a report that is taken word for word, by letter and place such as `A 2.1.3`."""
+
+    teams: list[Letter] = Field(max_length=12)
+
+
+class MergedParagraph(ParagraphOf[MergedStatement | TakenStatement]):
+    pass
+
+
+class MergedList(ListOf[MergedStatement | TakenStatement]):
+    pass
+
+
+class MergedTable(TableOf[MergedRow | TakenStatement]):
+    pass
+
+
+class MergedSection(SectionOf[Annotated[MergedParagraph | MergedList | MergedTable, _BY_TYPE]]):
+    pass
+
+
+class DisagreementReply(Reply):
+    """Where reports contradict each other: what about, the statements of each side by letter and place.
+
+    `why`: what decides it, for the report that `decided` names by its letter; "" there: it is undecided.
+    """
+
+    point: str = Field(min_length=2, max_length=200)
+    sides: list[Annotated[str, Field(min_length=1, max_length=20)]] = Field(min_length=2, max_length=6)
+    why: str = Field(max_length=300)
+    decided: str = Field(max_length=1)
 
 
 class TakenReply(Reply):
@@ -213,10 +282,23 @@ class TakenReply(Reply):
     what: str = Field(min_length=2, max_length=300)
 
 
-class MergedReport(ReportReply):
+class MergedReport(PrintedReply):
     """The editor's report, merged of several."""
 
+    title: str = Field(min_length=2, max_length=120)
+    summary: _SummaryOf[MergedStatement | TakenStatement]
+    findings: _FindingsOf[MergedStatement | TakenStatement]
+    sections: list[MergedSection] = Field(min_length=1, max_length=12)
+    limits: _LimitsOf[MergedStatement | TakenStatement]
+    disagreements: list[DisagreementReply] = Field(max_length=8)
     taken: list[TakenReply] = Field(max_length=12)
+    lessons: list[WholeNumber] = Field(max_length=8)
+
+    # A recording from before they were listed says nothing of them.
+    @model_validator(mode="before")
+    @classmethod
+    def _without_disagreements(cls, reply: object) -> object:
+        return {"disagreements": [], **reply} if isinstance(reply, dict) else reply
 
 
 class MergeReply(Reply):
@@ -224,12 +306,6 @@ class MergeReply(Reply):
 
     actions: list[ActionReply] = Field(max_length=MOST_ACTIONS)
     report: MergedReport | None
-
-
-class KeptReply(Reply):
-    """A sentence, item or row of the draft that stays word for word, by its place such as `2.1.3`."""
-
-    keep: str = Field(min_length=1, max_length=20)
 
 
 class RevisedParagraph(ParagraphOf[StatementReply | KeptReply]):
@@ -259,11 +335,18 @@ class RevisionReply(Reply):
     """What of a draft changes; parts that are null and sections that are not named stay as they are."""
 
     not_done: list[Annotated[str, Field(max_length=400)]] = Field(max_length=12)
-    summary: Summary | None
-    findings: Findings | None
+    title: Annotated[str, Field(min_length=2, max_length=120)] | None
+    summary: _SummaryOf[StatementReply | KeptReply] | None
+    findings: _FindingsOf[StatementReply | KeptReply] | None
     sections: list[SectionChange] = Field(max_length=14)
-    limits: Limits | None
+    limits: _LimitsOf[StatementReply | KeptReply] | None
     lessons: list[WholeNumber] = Field(max_length=8)
+
+    # A recording from before revisions could change the title says nothing of it.
+    @model_validator(mode="before")
+    @classmethod
+    def _same_title(cls, reply: object) -> object:
+        return {"title": None, **reply} if isinstance(reply, dict) else reply
 
 
 class MendedStatement(Reply):

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from contend.models.record import Language, Record, ReloadedRecord, Score, Text, Theme, UtcDatetime, utc_now
-from contend.text import OPENS_BLOCK, WORDS, inert, shown_address, without_code
+from contend.text import OPENS_BLOCK, WORDS, inert, shown_address, without_code, without_marks
 
 SourceName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
 
@@ -135,7 +135,8 @@ class CitedSentence(Record):
 
     `quotes`: the words that carry it, as they stand in these passages. `basis`: of a derived figure the arithmetic,
     such as `21.4 * 4`; of a judgement the values that it proposes, `proposed: 2000`; of what is not found the number of
-    its part and the key words that would find it, such as `3: recovery time`.
+    its part and the key words that would find it, such as `3: recovery time`. `teams`: in a merged report the ids of
+    the teams whose reports say the same.
     """
 
     text: Text
@@ -144,6 +145,7 @@ class CitedSentence(Record):
     kind: ClaimKind = "stated"
     basis: str = ""
     refuted: list[Refutation] = Field(default_factory=list)
+    teams: list[str] = Field(default_factory=list)
 
     @property
     def is_judgement(self) -> bool:
@@ -191,6 +193,7 @@ class TableRow(Record):
     kind: ClaimKind = "stated"
     basis: str = ""
     refuted: list[Refutation] = Field(default_factory=list)
+    teams: list[str] = Field(default_factory=list)
 
     def texts(self) -> list[str]:
         return [cell.text for cell in self.cells]
@@ -252,7 +255,7 @@ class Table(Record):
         return CitedSentence(
             text="; ".join(cells),
             passages=list(dict.fromkeys(own or others)),
-            **row.model_dump(include={"quotes", "kind", "basis", "refuted"}),
+            **row.model_dump(include={"quotes", "kind", "basis", "refuted", "teams"}),
         )
 
 
@@ -282,6 +285,40 @@ class PlacedSentence(NamedTuple):
     row: TableRow | None = None
 
 
+class TeamStatement(Record):
+    """A statement of a team's report on one side of a disagreement. `team`: its name; `team_id`: its id."""
+
+    team_id: str
+    team: str
+    place: str
+    text: Text
+    quotes: list[str] = Field(default_factory=list)
+
+
+class Disagreement(Record):
+    """What teams' reports contradict each other on, and the statements of each side, word for word.
+
+    `decided`: the id of the team that the merged report follows, "" where it stays undecided; `why`: for this reason.
+    """
+
+    point: Text
+    sides: list[TeamStatement] = Field(min_length=2)
+    why: str = ""
+    decided: str = ""
+
+    def to_markdown(self, language: Language) -> str:
+        """It as an item of a list, with its sides below it. Only quotes are not Markdown already."""
+        words = WORDS[language].agreement
+        sides = [
+            words.side.format(team=inert(each.team), text=each.text)
+            + "".join(words.quote.format(quote=inert(without_marks(quote))) for quote in each.quotes)
+            for each in self.sides
+        ]
+        team = next((inert(each.team) for each in self.sides if each.team_id == self.decided), "")
+        end = (words.decided if team else words.undecided).format(team=team, why=self.why).strip()
+        return "\n".join([f"- {self.point}", *(f"  - {each}" for each in [*sides, end])])
+
+
 SENTENCES_A_PARAGRAPH = 4
 
 
@@ -292,6 +329,7 @@ class Draft(Record):
     out; "" for one that no source orders. `declined`: the fixes that this round's revisions did not follow, and why.
     `sources_by_name`, `own_headings`, `opening_heading`: as in `ResearchReport`. `reader_limit`: the words, in Japanese
     the characters, that its reader allows for all of it, as its writer reads the question; None where none is named.
+    `disagreements`: of the reports that it was merged from.
     """
 
     title: str = ""
@@ -306,6 +344,7 @@ class Draft(Record):
     own_headings: bool = False
     opening_heading: str = ""
     reader_limit: int | None = None
+    disagreements: list[Disagreement] = Field(default_factory=list)
 
     def placed_sentences(self) -> list[PlacedSentence]:
         """Every sentence, item and row in reading order, with its place."""
@@ -366,10 +405,11 @@ class ResearchReport(ReloadedRecord):
 
     `own_headings`: whether it has no headings but those of its sections, because its reader says how it is to be laid
     out, and `opening_heading` above summary and findings, where it has one. `sources_by_name`: whether such a report
-    ends with the files' names of what it cites, by number, because its reader asks for them.
+    ends with the files' names of what it cites, by number, because its reader asks for them. `disagreements`: of the
+    teams' reports, in one that was merged of them.
     """
 
-    former_fields: ClassVar[frozenset[str]] = frozenset({"question", "statements", "passages"})
+    former_fields: ClassVar[frozenset[str]] = frozenset({"question", "teams", "statements", "passages"})
     """The ledger of a published report, which stands in its file alone."""
     theme: Theme
     executive_summary: Text
@@ -380,6 +420,7 @@ class ResearchReport(ReloadedRecord):
     sources_by_name: bool = False
     own_headings: bool = False
     opening_heading: str = ""
+    disagreements: list[Disagreement] = Field(default_factory=list)
     generated_at: UtcDatetime = Field(default_factory=utc_now)
 
     def cited_count(self) -> int:
@@ -419,6 +460,9 @@ class ResearchReport(ReloadedRecord):
             parts += [f"## {headings.analysis}", self.detailed_analysis]
         if self.constraints_and_challenges:
             parts += [f"## {headings.limits}", self.constraints_and_challenges]
+        if self.disagreements:
+            lines = "\n".join(each.to_markdown(language) for each in self.disagreements)
+            parts += [f"## {WORDS[language].agreement.heading}", lines]
         if named := self.named_sources():
             # A name that begins with a number or a dash would open a list of its own.
             names = (OPENS_BLOCK.sub(r"\1\\", _address(source, folders), count=1) for source in named)

@@ -164,6 +164,20 @@ class VerifyWords(NamedTuple):
     document_gone: str = "{document} is gone"
 
 
+class AgreementWords(NamedTuple):
+    """What is said of teams that say the same, and of those that contradict each other."""
+
+    found: str = "found independently by {count} of {teams} teams"
+    found_heading: str = "Found independently by several teams"
+    found_count: str = "by {count} of {teams} teams: {statements}"
+    found_statement: str = "{text} ({count} of {teams} teams)"
+    heading: str = "Where the teams disagreed"
+    side: str = "{team}: {text}"
+    quote: str = " “{quote}”"
+    decided: str = "The report follows {team}: {why}"
+    undecided: str = "Undecided. {why}"
+
+
 class NoteWords(NamedTuple):
     """What people are told of how a run went: in its report and at its end."""
 
@@ -289,6 +303,7 @@ class Words(NamedTuple):
     feedback: FeedbackWords = FeedbackWords()
     notes: NoteWords = NoteWords()
     verifying: VerifyWords = VerifyWords()
+    agreement: AgreementWords = AgreementWords()
     with_reason: str = "{text} ({reason})"
     partly: str = "said in part: {reason}"
     nearest_excerpt: str = " Nearest in the source: “{excerpt}”"

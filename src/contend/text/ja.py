@@ -1,6 +1,6 @@
 """日本語のデータ。Japanese as data: word lists that code looks for, and every word that a person reads in a report."""
 
-from contend.text.en import FeedbackWords, Headings, NoteWords, VerifyWords, Words
+from contend.text.en import AgreementWords, FeedbackWords, Headings, NoteWords, VerifyWords, Words
 
 STOP_PAIRS = frozenset(
     """
@@ -267,6 +267,17 @@ WORDS = Words(
     no_passage="お手元の文書に、この言葉を含む箇所はありません。",
     part_not_found="お手元の文書に、この項目の言葉を含む箇所はありません: {part}",
     superseded="旧版（名前または日付による）: {file} のほうが新しい",
+    agreement=AgreementWords(
+        found="{teams}チーム中{count}チームが独立に発見",
+        found_heading="複数のチームが独立に見つけたこと",
+        found_count="{teams}チーム中{count}チーム: {statements}",
+        found_statement="{text}（{teams}チーム中{count}チーム）",
+        heading="チームの見解が分かれた点",
+        side="{team}：{text}",
+        quote="「{quote}」",
+        decided="この報告は{team}に従う: {why}",
+        undecided="未決。{why}",
+    ),
     verifying=VerifyWords(
         passage_missing="抜粋 {passage} がファイルにない",
         passage_changed="{document} の抜粋が、読んだときのものと違う",

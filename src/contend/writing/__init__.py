@@ -1,12 +1,30 @@
 """Drafts: from a writer's reply to a draft with passage ids, revision, proof, forms, what it must not say."""
 
-from contend.writing.drafts import draft_of, faults_of, faults_of_revision, not_found_words, revise
+from contend.writing.drafts import (
+    EarlierDraft,
+    draft_of,
+    faults_of,
+    faults_of_revision,
+    not_found_words,
+    revise,
+)
 from contend.writing.forms import length_of, length_values, over_limit, shown_draft, with_passages, without
 from contend.writing.planted import PlantedFilter, without_planted_text
-from contend.writing.proving import faults_of_mending, marks_of, mended, prove, refuted_in, refuted_statements
+from contend.writing.proving import (
+    Statement,
+    faults_of_mending,
+    marks_of,
+    mended,
+    prove,
+    refuted_in,
+    refuted_statements,
+    with_statements,
+)
 
 __all__ = [
+    "EarlierDraft",
     "PlantedFilter",
+    "Statement",
     "draft_of",
     "faults_of",
     "faults_of_mending",
@@ -23,6 +41,7 @@ __all__ = [
     "revise",
     "shown_draft",
     "with_passages",
+    "with_statements",
     "without",
     "without_planted_text",
 ]

@@ -2,13 +2,18 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 from contend.checks.proof import sums_of
+from contend.errors import DraftError
 from contend.models.replies import (
     CellReply,
     KeptReply,
     ListOf,
+    MergedReport,
+    MergedRow,
+    MergedSection,
+    MergedStatement,
     ParagraphOf,
     PrintedReply,
     Reply,
@@ -20,6 +25,8 @@ from contend.models.replies import (
     SectionReply,
     StatementReply,
     TableOf,
+    TakenStatement,
+    fault_of_summary,
 )
 from contend.models.research import (
     Block,
@@ -32,6 +39,7 @@ from contend.models.research import (
     Table,
     TableCell,
     TableRow,
+    flat_section,
 )
 from contend.text import clean, split_code
 from contend.writing.forms import PARTS
@@ -42,6 +50,8 @@ _MOST_FAULTS = 12
 _NO_PASSAGE = "it is {kind} and names no passage: name those it rests on, give its sum, or say judgement or not_found"
 
 AnyBlock = ParagraphOf[Any] | ListOf[Any] | TableOf[Any]
+AnySection = SectionReply | RevisedSection | MergedSection
+AnyItem = StatementReply | RowReply | KeptReply
 
 
 Numbered = Mapping[int, str]
@@ -49,7 +59,7 @@ Numbered = Mapping[int, str]
 
 
 class EarlierDraft(NamedTuple):
-    """What the draft that is revised says, by place: sentences and items, and the rows of tables."""
+    """What can be kept word for word, by place: sentences and items, and the rows of tables."""
 
     sentences: Mapping[str, CitedSentence]
     rows: Mapping[str, TableRow]
@@ -57,6 +67,15 @@ class EarlierDraft(NamedTuple):
     @classmethod
     def of(cls, draft: Draft) -> Self:
         return cls({each.place: each.sentence for each in draft.placed_sentences() if not each.row}, draft.rows())
+
+    @classmethod
+    def of_reports(cls, drafts: Mapping[str, Draft]) -> Self:
+        """What several reports say, by letter and place such as `A 2.1.3`; each statement is of the report's team."""
+        named = [(letter, cls.of(draft)) for letter, draft in drafts.items()]
+        return cls(
+            {f"{at} {place}": _of_teams(each, [at]) for at, own in named for place, each in own.sentences.items()},
+            {f"{at} {place}": _of_teams(each, [at]) for at, own in named for place, each in own.rows.items()},
+        )
 
     def has(self, place: str, cells: int | None) -> bool:
         """Whether it may stand in a table of so many columns or, for None, in a text."""
@@ -66,31 +85,47 @@ class EarlierDraft(NamedTuple):
 
 
 NO_DRAFT = EarlierDraft({}, {})
+_PARTS = ("summary", "findings", "limits")
 
 
-def draft_of(reply: ReportReply, ids: Numbered, bullets: Sequence[Mapping[str, Any]]) -> Draft:
-    """The draft with passage ids for numbers. Numbers that were not offered name nothing."""
-    sections = [_section(section, ids) for section in reply.sections]
-    lessons = ids_of_lessons(reply.lessons, bullets)
-    title = clean(reply.title, single_line=True)
-    return Draft(title=title, sections=sections, bullets_used=lessons, **_around(reply, ids))
+def draft_of(
+    reply: ReportReply | MergedReport,
+    ids: Numbered,
+    bullets: Sequence[Mapping[str, Any]],
+    before: EarlierDraft = NO_DRAFT,
+) -> Draft:
+    """The draft with passage ids for numbers. Numbers that were not offered name nothing.
 
+    `before`: what the reply may keep; what it keeps and is not there, is left out.
 
-def _around(reply: ReportReply, ids: Numbered) -> dict[str, Any]:
-    """All but the sections, and how it is printed."""
-    parts = {name: _sentences(getattr(reply, name), ids) for name in ("summary", "findings", "limits")}
+    Raises:
+        DraftError: nothing is left of it.
+    """
+    parts = {name: _sentences(getattr(reply, name), ids, before) for name in _PARTS}
+    sections = [made for each in reply.sections if (made := _section(each, ids, before))]
+    of_body = [each for section in sections for each in section.statements()]
+    if not (remaining := [*parts["summary"], *parts["findings"], *of_body]):
+        raise DraftError("all that the report keeps is in no report")
     form = {name: getattr(reply, name) for name in PrintedReply.model_fields}
-    return {**parts, **form, "opening_heading": clean(reply.opening_heading, single_line=True)}
+    return Draft(
+        title=clean(reply.title, single_line=True),
+        sections=sections or [flat_section(remaining)],
+        bullets_used=ids_of_lessons(reply.lessons, bullets),
+        **{**parts, "summary": parts["summary"] or remaining[:1], "findings": parts["findings"] or remaining[:1]},
+        **{**form, "opening_heading": clean(reply.opening_heading, single_line=True)},
+    )
 
 
 def revise(draft: Draft, reply: RevisionReply, ids: Numbered, bullets: Sequence[Mapping[str, Any]]) -> Draft:
     """The draft with what the reply changes; all else stays word for word."""
     before = EarlierDraft.of(draft)
-    changes = {
-        name: _sentences(statements, ids)
-        for name in ("summary", "findings", "limits")
-        if (statements := getattr(reply, name)) is not None
+    changes: dict[str, Any] = {
+        name: _sentences(statements, ids, before)
+        for name in _PARTS
+        if (statements := getattr(reply, name)) is not None and not [*_faults_of_kept(statements, None, before)]
     }
+    if reply.title:
+        changes["title"] = clean(reply.title, single_line=True)
     sections: dict[int, Section | None] = dict(enumerate(draft.sections, start=1))
     for change in _safe(reply.sections, before):
         number = change.number if change.number in sections else max(sections, default=0) + 1
@@ -111,17 +146,24 @@ def _safe(changes: Sequence[SectionChange], before: EarlierDraft) -> list[Sectio
         each for each in safe if str(each.number) in needed_sections or any(_faults_of_kept_items(each.section, before))
     ]:
         safe = [each for each in safe if each not in unsafe]
-        needed_sections |= {item.keep.partition(".")[0] for each in unsafe for item, _ in _kept_items(each.section)}
+        needed_sections |= {item.keep.partition(".")[0] for each in unsafe for item in _kept_items(each.section)}
     return safe
 
 
-def faults_of(reply: ReportReply, ids: Numbered, parts: int, guard: PlantedFilter | None = None) -> str:
+def faults_of(
+    reply: ReportReply | MergedReport,
+    ids: Numbered,
+    parts: int,
+    guard: PlantedFilter | None = None,
+    before: EarlierDraft = NO_DRAFT,
+) -> str:
     """What the writer has to mend in its reply, a line each; "" where nothing is wrong.
 
-    `parts`: how many the question has; `guard`: also what it says because a source orders it.
+    `parts`: how many the question has; `guard`: also what it says because a source orders it; `before`: what it may
+    keep.
     """
-    limits = _Offered(ids, parts, guard)
-    return _join(_faults(reply, [*enumerate(reply.sections, start=1)], limits))
+    sections: list[AnySection] = [*reply.sections]
+    return _join(_faults(reply, [*enumerate(sections, start=1)], _Offered(ids, parts, guard), before))
 
 
 def faults_of_revision(
@@ -132,33 +174,60 @@ def faults_of_revision(
     before, sections = EarlierDraft.of(draft), len(draft.sections)
     lines = [
         *_faults(reply, sections_to_change, _Offered(ids, parts, guard), before),
-        *(fault for _, section in sections_to_change for fault in _faults_of_kept_items(section, before)),
         *(f"the draft has no section {each.number}" for each in reply.sections if each.number > sections),
     ]
     return _join(lines)
 
 
-def _faults_of_kept_items(section: RevisedSection | None, before: EarlierDraft) -> Iterator[str]:
-    """What a section keeps, and the draft does not have."""
-    for item, cells in _kept_items(section):
-        if not before.has(item.keep, cells):
+def _faults_of_kept(items: Sequence[AnyItem], cells: int | None, before: EarlierDraft) -> Iterator[str]:
+    """What is kept and not there. `cells`: the columns of its table; None in a text."""
+    for item in items:
+        if isinstance(item, KeptReply) and not before.has(item.keep, cells):
             what = "sentence or item" if cells is None else f"row of {cells} cells"
-            yield f"the draft has no {what} {item.keep} to keep"
+            yield f"there is no {what} {item.keep} to keep"
 
 
-def _kept_items(section: RevisedSection | None) -> Iterator[tuple[KeptReply, int | None]]:
-    """What a section keeps, each with the columns of its table; None in a text."""
+def _faults_of_kept_items(section: AnySection | None, before: EarlierDraft) -> Iterator[str]:
+    """What a section keeps, and the draft does not have."""
     for block in section.blocks if section else ():
         cells = len(block.columns) if isinstance(block, TableOf) else None
-        yield from ((each, cells) for each in _items(block) if isinstance(each, KeptReply))
+        yield from _faults_of_kept(_items(block), cells, before)
+
+
+def _kept_items(section: RevisedSection | None) -> list[KeptReply]:
+    blocks = section.blocks if section else []
+    return [each for block in blocks for each in _items(block) if isinstance(each, KeptReply)]
 
 
 def _sentences(
-    statements: Sequence[StatementReply | KeptReply], ids: Numbered, before: EarlierDraft = NO_DRAFT
+    statements: Sequence[StatementReply | KeptReply], ids: Numbered, before: EarlierDraft
 ) -> list[CitedSentence]:
     return [
-        before.sentences[each.keep] if isinstance(each, KeptReply) else sentence_of(each, ids) for each in statements
+        _of_teams(before.sentences[each.keep], _teams(each)) if isinstance(each, KeptReply) else sentence_of(each, ids)
+        for each in statements
+        if not isinstance(each, KeptReply) or before.has(each.keep, None)
     ]
+
+
+def _rows(table: TableOf[Any], ids: Numbered, before: EarlierDraft) -> list[TableRow]:
+    return [
+        _of_teams(before.rows[each.keep], _teams(each)) if isinstance(each, KeptReply) else row_of(each, ids)
+        for each in table.rows
+        if not isinstance(each, KeptReply) or before.has(each.keep, len(table.columns))
+    ]
+
+
+N = TypeVar("N", CitedSentence, TableRow)
+
+
+def _of_teams(statement: N, teams: Sequence[str]) -> N:
+    """The statement with further teams that say it."""
+    return statement.model_copy(update={"teams": list(dict.fromkeys([*statement.teams, *teams]))})
+
+
+def _teams(item: AnyItem) -> list[str]:
+    """The letters of the reports that say the same, in a merged report."""
+    return item.teams if isinstance(item, MergedStatement | MergedRow | TakenStatement) else []
 
 
 def sentence_of(statement: StatementReply, ids: Numbered) -> CitedSentence:
@@ -168,7 +237,8 @@ def sentence_of(statement: StatementReply, ids: Numbered) -> CitedSentence:
 def _grounds(statement: StatementReply | RowReply, ids: Numbered) -> dict[str, Any]:
     basis = clean(statement.basis, single_line=True)
     quotes = [quote for each in statement.quotes if (quote := clean(each, single_line=True))]
-    return {"passages": ids_of_passages(statement, ids), "quotes": quotes, "kind": statement.kind, "basis": basis}
+    resting = {"passages": ids_of_passages(statement, ids), "quotes": quotes, "kind": statement.kind, "basis": basis}
+    return {**resting, "teams": _teams(statement)}
 
 
 def ids_of_passages(statement: StatementReply | RowReply | CellReply, ids: Numbered) -> list[str]:
@@ -180,20 +250,22 @@ def row_of(row: RowReply, ids: Numbered) -> TableRow:
     return TableRow(cells=[TableCell(text=text, passages=each) for text, each in cells], **_grounds(row, ids))
 
 
-def _section(section: SectionReply | RevisedSection, ids: Numbered, before: EarlierDraft = NO_DRAFT) -> Section:
-    blocks = [_block(block, ids, before) for block in section.blocks]
-    return Section(heading=clean(section.heading, single_line=True), blocks=blocks)
+def _section(section: AnySection, ids: Numbered, before: EarlierDraft) -> Section | None:
+    """The section; None if nothing of it is left."""
+    blocks = [made for block in section.blocks if (made := _block(block, ids, before))]
+    return Section(heading=clean(section.heading, single_line=True), blocks=blocks) if blocks else None
 
 
-def _block(block: AnyBlock, ids: Numbered, before: EarlierDraft) -> Block:
-    match block:
-        case ParagraphOf():
-            return Paragraph(sentences=_sentences(block.sentences, ids, before))
-        case ListOf():
-            return ItemList(items=_sentences(block.items, ids, before), numbered=block.numbered)
-        case TableOf():
-            rows = [before.rows[each.keep] if isinstance(each, KeptReply) else row_of(each, ids) for each in block.rows]
-            return Table(columns=[clean(each, single_line=True) for each in block.columns], rows=rows)
+def _block(block: AnyBlock, ids: Numbered, before: EarlierDraft) -> Block | None:
+    if isinstance(block, TableOf):
+        rows = _rows(block, ids, before)
+        return Table(columns=[clean(each, single_line=True) for each in block.columns], rows=rows) if rows else None
+    sentences = _sentences(block.sentences if isinstance(block, ParagraphOf) else block.items, ids, before)
+    if not sentences:
+        return None
+    if isinstance(block, ParagraphOf):
+        return Paragraph(sentences=sentences)
+    return ItemList(items=sentences, numbered=block.numbered)
 
 
 def ids_of_lessons(numbers: Sequence[int], bullets: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -210,14 +282,15 @@ class _Offered(NamedTuple):
 
 def _faults(
     reply: Reply,
-    sections: Sequence[tuple[int, SectionReply | RevisedSection]],
+    sections: Sequence[tuple[int, AnySection]],
     offered: _Offered,
-    before: EarlierDraft = NO_DRAFT,
+    before: EarlierDraft,
 ) -> list[str]:
-    statements: list[tuple[str, StatementReply | RowReply | KeptReply, AnyBlock | None]] = [
-        (f"{name} {number}", each, None)
-        for name, title in PARTS.items()
-        for number, each in enumerate(getattr(reply, title.casefold(), None) or [], start=1)
+    parts: dict[str, Sequence[AnyItem]] = {
+        name: getattr(reply, title.casefold(), None) or [] for name, title in PARTS.items()
+    }
+    statements: list[tuple[str, AnyItem, AnyBlock | None]] = [
+        (f"{name} {number}", each, None) for name, part in parts.items() for number, each in enumerate(part, start=1)
     ]
     for number, section in sections:
         for at, block in enumerate(section.blocks, start=1):
@@ -232,13 +305,23 @@ def _faults(
             else _faults_of(each, offered, resting=_rests_on_rows(each.kind, block, before))
         )
     ]
+    faults += [fault for part in parts.values() for fault in _faults_of_kept(part, None, before)]
+    faults += [fault for _, section in sections for fault in _faults_of_kept_items(section, before)]
+    faults += [fault] if (fault := _fault_of_summary(parts["summary"], before)) else []
     headings = [(f"section {number or 'new'}", section.heading) for number, section in sections]
     headings += [("opening_heading", reply.opening_heading)] if isinstance(reply, PrintedReply) else []
     names = [name for name, heading in headings if offered.guard and offered.guard.in_heading(heading)]
     return [*faults, *(f"{name}: its heading repeats what a source orders" for name in names)]
 
 
-def _items(block: AnyBlock) -> Sequence[StatementReply | RowReply | KeptReply]:
+def _fault_of_summary(statements: Sequence[AnyItem], before: EarlierDraft) -> str:
+    """Why a summary is too long with what it keeps."""
+    kept = [each.keep for each in statements if isinstance(each, KeptReply) and each.keep in before.sentences]
+    texts = [each.text for each in statements if isinstance(each, StatementReply)]
+    return fault_of_summary(sum(map(len, [*texts, *(before.sentences[each].text for each in kept)])))
+
+
+def _items(block: AnyBlock) -> Sequence[AnyItem]:
     match block:
         case ParagraphOf():
             return block.sentences
