@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import NamedTuple
 
 from contend.checks.checking import CalculationError, calculate
@@ -188,11 +189,43 @@ def stands_in(words: str, passage: Passage) -> bool:
 
     `...` stands for words that are left out; `|` separates cells of one row of a table.
     """
+    return bool(_spans(words, passage.text))
+
+
+def overlap(first: str, second: str, passage: Passage) -> bool:
+    """Whether two quotes share words of a passage, or cells of one row."""
+    others = _spans(second, passage.text)
+    return any(
+        line == other and begin < until and start < end
+        for line, begin, end in _spans(first, passage.text)
+        for other, start, until in others
+    )
+
+
+class _Span(NamedTuple):
+    """Where words stand in a bare text: begin and end, and for cells of a row its whole line, by its words."""
+
+    line: str
+    begin: int
+    end: int
+
+
+@lru_cache(maxsize=10_000)
+def _spans(words: str, text: str) -> tuple[_Span, ...]:
+    """Where the pieces of a quote stand; none if they do not stand there, all in their order."""
     if "|" in words:
         cells = [bare(cell) for cell in words.split("|")]
-        return any(_in_order(cells, bare(line)) for line in _lines(passage.text))
+        lines = map(bare, _lines(text))
+        return tuple(_Span(line, 0, len(line)) for line in lines if _in_order(cells, line))
     pieces = [bare(piece) for piece in re.split(r"…|\.{3}|\[\.\.\.\]", words)]
-    return any(pieces) and _in_order(pieces, bare(passage.text))
+    spans, at, whole = list[_Span](), 0, bare(text)
+    for piece in pieces:
+        found = whole.find(piece, at)
+        if found < 0:
+            return ()
+        at = found + len(piece)
+        spans += [_Span("", found, at)] if piece else []
+    return tuple(spans)
 
 
 def _lines(text: str) -> list[str]:

@@ -9,6 +9,7 @@ from langgraph.types import interrupt
 
 from contend.approval import Approved, Rejected, Unusable, apply_answer, question
 from contend.checks import check_validity
+from contend.contest.agreement import agreement_of, with_disagreements
 from contend.contest.comparing import pairwise_keys
 from contend.contest.publishing import DoubtfulLine, failure_notes, head_of, publish, with_signs
 from contend.contest.state import ContestState, ContestUpdate, ContestView, TeamOutcome
@@ -99,10 +100,22 @@ class ClosingNodes:
             else []
         )
         folder = self.services.folder / "results" / thread_name(thread_of(runtime) or state["execution_id"])
-        signed = with_signs(submission.report, doubtful)
+        passages = await with_texts(self.services.documents, submission.passages)
+        agreement = await agreement_of(self.services, view, submission)
+        report = with_disagreements(submission.report, submission.draft, passages)
+        signed = with_signs(report, doubtful)
         texts = await publish(
             signed,
-            head_of(view, submission, options, lines=lines, doubtful=doubtful, left_out=left_out, usage=usage),
+            head_of(
+                view,
+                submission,
+                options,
+                lines=lines,
+                doubtful=doubtful,
+                agreement=agreement,
+                left_out=left_out,
+                usage=usage,
+            ),
             options,
             folder,
             lines=lines,
@@ -111,10 +124,13 @@ class ClosingNodes:
             ledger=with_ledger(
                 signed,
                 submission.draft,
-                await with_texts(self.services.documents, submission.passages),
+                passages,
                 printed=_printed(view, submission, lines),
                 question=f"{(await self.services.run(state)).asked(state['theme'])}\n{state.get('comment', '')}",
                 doubts={each.statement: each.reason for each in doubtful},
+                teams=agreement.teams,
+                origins=agreement.origins,
+                language=options.language,
             ),
         )
         files, publication = (
@@ -132,7 +148,7 @@ class ClosingNodes:
         )
         return {
             "summary": {**(state["summary"] or {}), **publication},
-            "report": submission.report.model_dump(mode="json"),
+            "report": report.model_dump(mode="json"),
             "files": files,
             "messages": [answer(state, texts["report.md"])],
         }

@@ -4,12 +4,19 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Literal
 
 from langgraph.errors import NodeError
 from langgraph.types import Command, Send
 
+from contend.contest.agreement import (
+    ReportedBy,
+    Reports,
+    disagreements_of,
+    faults_of_disagreements,
+    with_teams,
+)
 from contend.contest.comparing import compare_tasks, route_to_pairs
 from contend.contest.state import Comparison, ContestState, ContestUpdate, ContestView, Editing, TeamOutcome
 from contend.errors import BudgetExhausted, ContendError, ReplyError
@@ -20,7 +27,7 @@ from contend.langgraph_compat import known_cause
 from contend.llm import Answer
 from contend.models.evaluation import MetricResult, Submission
 from contend.models.events import ReportMerged
-from contend.models.replies import MergeReply
+from contend.models.replies import MergedReport, MergeReply
 from contend.models.research import Draft, Passage, SearchResult
 from contend.prompts.research import MergePrompt, ResearchHead, SourceDocument, StepLog, TeamReport
 from contend.report import build_report
@@ -33,6 +40,7 @@ from contend.team.judge_view import whole_passages
 from contend.team.metrics import evaluation_of, metric_tasks
 from contend.text import estimate_tokens
 from contend.writing import (
+    EarlierDraft,
     PlantedFilter,
     draft_of,
     faults_of,
@@ -117,12 +125,12 @@ class EditingNodes(MergedRoutes):
             return {"editor_actions": actions, "editor_looks": work.looks + 1}
         if answer.value.report is None:
             raise ReplyError("the editor gave no report")
-        draft = without_planted_text(draft_of(answer.value.report, _numbered(work), []), work.guard())
-        draft = await proven(work, draft)
+        draft = await proven(work, merged_draft(work, answer.value.report))
         submission = submission_of(work, draft)
-        language = work.run.options.language
-        teams = {label: outcome.team_id for label, outcome in zip(_LABELS, work.outcomes, strict=False)}
-        parts = {teams[part.report]: part.what for part in answer.value.report.taken if part.report in teams}
+        language, reports = work.run.options.language, work.reported
+        parts = {
+            reports[part.report].team_id: part.what for part in answer.value.report.taken if part.report in reports
+        }
         document = await self.services.submissions.put(submission)
         editing = Editing(document=document, reports=len(work.outcomes), taken=parts)
         return {
@@ -253,6 +261,21 @@ class Edit:
     def guard(self) -> PlantedFilter:
         return PlantedFilter(self.offered(), f"{self.question}\n{self.run.options.instructions}")
 
+    @property
+    def reported(self) -> Reports:
+        """The teams' reports by letter."""
+        each = zip(_LABELS, self.outcomes, self.submissions, strict=False)
+        return {letter: ReportedBy(one.team_id, one.team.name, submission) for letter, one, submission in each}
+
+    def keepable(self) -> EarlierDraft:
+        """What of the reports can be taken word for word: all of whose passages are at hand."""
+        every = EarlierDraft.of_reports({at: each.submission.draft for at, each in self.reported.items()})
+        known = {*self.ids}
+        return EarlierDraft(
+            {place: each for place, each in every.sentences.items() if known.issuperset(each.passages)},
+            {place: each for place, each in every.rows.items() if known.issuperset(chain(*each.passages_by_cell()))},
+        )
+
     def numbering(self) -> Numbering:
         texts = {**{each.id: each.text for each in self.passages}, **self.texts}
         return Numbering(self.pool, numbers_of(self.ids), texts)
@@ -369,9 +392,24 @@ def _faults_of_merge(work: Edit, reply: MergeReply) -> str:
         if not work.looks_left or not reply.actions:
             lines.append("`report` is null: write the merged report")
         return "\n".join(lines)
-    parts = len(work.pool["parts"])
-    faults = faults_of(reply.report, _numbered(work), parts, work.guard())
-    return faults or over_limit(draft_of(reply.report, _numbered(work), []))
+    parts, numbers, before = len(work.pool["parts"]), _numbered(work), work.keepable()
+    faults = [
+        faults_of(reply.report, numbers, parts, work.guard(), before),
+        *faults_of_disagreements(reply.report.disagreements, work.reported),
+    ]
+    return "\n".join(filter(None, faults)) or over_limit(draft_of(reply.report, numbers, [], before))
+
+
+def merged_draft(work: Edit, report: MergedReport) -> Draft:
+    """The editor's report as a draft: whose each statement is, and where teams disagree.
+
+    Raises:
+        DraftError: nothing is left of it.
+    """
+    guard, reports = work.guard(), work.reported
+    draft = without_planted_text(draft_of(report, _numbered(work), [], work.keepable()), guard)
+    disagreements = disagreements_of(report.disagreements, reports, guard)
+    return with_teams(draft, reports).model_copy(update={"disagreements": disagreements})
 
 
 def _numbered(work: Edit) -> dict[int, str]:

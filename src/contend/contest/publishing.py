@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contend.checks.proof import sums_of
+from contend.contest.agreement import Agreement
 from contend.contest.editing import is_worse
 from contend.contest.state import ContestView
 from contend.models.evaluation import Submission
@@ -94,6 +95,7 @@ def head_of(
     *,
     lines: Sequence[PublishedLine],
     doubtful: Sequence[DoubtfulLine],
+    agreement: Agreement,
     left_out: list[str],
     usage: RunUsage,
 ) -> ReportHead:
@@ -133,6 +135,7 @@ def head_of(
         editor=editor_lines(view, language),
         unverified=[each.line(language) for each in doubtful],
         sums=calculated(submission.draft),
+        found=agreement.lines(submission.draft, language),
         places=cited_places(lines),
         speaking=_speaking_sources(submission, language),
         withheld=named_sources(submission.report, submission.draft.withheld, language),

@@ -4,12 +4,12 @@ from contend.report.build import PublishedLine, PublishedMark, build_report, pub
 from contend.report.data import EVIDENCE_FILE, ReportEvidence, planted_in, to_bibtex, to_json
 from contend.report.head import ReportHead, head_markdown
 from contend.report.html import to_html
-from contend.report.ledger import LedgerPassage, LedgerStatement, PublishedReport, proof_in, with_ledger
+from contend.report.ledger import LedgerPassage, LedgerStatement, Origin, PublishedReport, proof_in, with_ledger
 from contend.report.plain import published_markdown, with_joined_marks
 from contend.report.reading import Reference, ReferencedText, read_draft, read_references
 
 __all__ = [
-    "EVIDENCE_FILE", "LedgerPassage", "LedgerStatement", "PublishedLine", "PublishedMark", "PublishedReport",
+    "EVIDENCE_FILE", "LedgerPassage", "LedgerStatement", "Origin", "PublishedLine", "PublishedMark", "PublishedReport",
     "Reference", "ReferencedText", "ReportEvidence", "ReportHead", "build_report", "head_markdown", "planted_in",
     "proof_in", "published_lines", "published_markdown", "read_draft", "read_references", "state_to_report",
     "to_bibtex", "to_html", "to_json", "with_joined_marks", "with_ledger",

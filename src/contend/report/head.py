@@ -22,6 +22,7 @@ class ReportHead(Publication):
     `speaking`: for each source that holds text addressed to AI systems its mark and title; `withheld`: the same for
     those whose orders a sentence repeated that was left out.
     `sums`: behind each calculated statement its arithmetic, with the value.
+    `found`: how many statements several teams found independently, and those of the opening.
     `places`: for each cited source its mark and where its cited passages stand: pages or headings.
     `sources_off` gives the reason by source, `models` the model by role, `seconds` the run's active time; `left_out`
     are lines on documents that were not searched, `unread` the reason for each page of which only a summary was read,
@@ -45,6 +46,7 @@ class ReportHead(Publication):
     notes: list[str] = Field(default_factory=list)
     unverified: list[str] = Field(default_factory=list)
     sums: list[str] = Field(default_factory=list)
+    found: list[str] = Field(default_factory=list)
     places: list[str] = Field(default_factory=list)
     speaking: list[str] = Field(default_factory=list)
     withheld: list[str] = Field(default_factory=list)
@@ -62,6 +64,7 @@ def head_markdown(head: ReportHead, language: Language) -> str:
         (words.lessons, map(plain_title, head.lessons)),
         (words.unverified, head.unverified),
         (words.sums, map(plain_title, head.sums)),
+        (words.agreement.found_heading, map(plain_title, head.found)),
         (words.cited_places, map(plain_title, head.places)),
     )
     for heading, texts in lists:

@@ -1,17 +1,28 @@
 """The ledger of a published report: what each statement rests on, in which words and by which sum."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import ClassVar
+from types import MappingProxyType
+from typing import ClassVar, NamedTuple
 
 from pydantic import Field
 
 from contend.checks.injection import PlantedText
 from contend.checks.proof import Proof, beside, passage_of, refutations, said_by, sums_of
-from contend.models.record import Record
+from contend.models.record import Language, Record
 from contend.models.research import ClaimKind, Draft, Passage, Refutation, ResearchReport
 from contend.report.build import addresses_in
 from contend.report.plain import plain_text
-from contend.text import without_sentences
+from contend.text import WORDS, without_sentences
+
+
+class Origin(NamedTuple):
+    """The ids of the teams whose reports say a statement, and of those that found it independently, if several did.
+
+    Independently: by an action of their own, before other teams' evidence was offered to them.
+    """
+
+    teams: Sequence[str] = ()
+    found_by: Sequence[str] = ()
 
 
 class LedgerPassage(Record):
@@ -32,7 +43,8 @@ class LedgerStatement(Record):
     """A printed statement at its place in the draft.
 
     `passages`: ids; `says`: what code checks, for a row its cells; `beside`: the names of the row's columns; `sums`:
-    each with its value; `doubt`: why the statement is marked in print.
+    each with its value; `doubt`: why the statement is marked in print; `teams` and `found_by`: see `Origin`; `found`:
+    the latter in words.
     """
 
     place: str
@@ -46,15 +58,25 @@ class LedgerStatement(Record):
     sums: list[str] = Field(default_factory=list)
     refuted: list[Refutation] = Field(default_factory=list)
     doubt: str = ""
+    teams: list[str] = Field(default_factory=list)
+    found_by: list[str] = Field(default_factory=list)
+    found: str = ""
 
 
 class PublishedReport(ResearchReport):
-    """A report with its ledger. It also loads as a `ResearchReport`. `question`: what the reader asked."""
+    """A report with its ledger. It also loads as a `ResearchReport`.
+
+    `question`: what the reader asked; `teams`: the ids of those that handed in a report.
+    """
 
     former_fields: ClassVar[frozenset[str]] = frozenset()
     question: str = ""
+    teams: list[str] = Field(default_factory=list)
     statements: list[LedgerStatement] = Field(default_factory=list)
     passages: list[LedgerPassage] = Field(default_factory=list)
+
+
+NO_ORIGINS: Mapping[str, Origin] = MappingProxyType({})
 
 
 def with_ledger(
@@ -65,12 +87,17 @@ def with_ledger(
     question: str,
     printed: Collection[str],
     doubts: Mapping[str, str],
+    teams: Sequence[str] = (),
+    origins: Mapping[str, Origin] = NO_ORIGINS,
+    language: Language = "en",
 ) -> PublishedReport:
     """The report with what its printed statements rest on, and what code refutes of them.
 
     `passages`: with their texts; `question`: what the reader asked, whose figures carry; `printed`: the statements of
-    the draft that stand in the report, by their texts; `doubts`: why statements are marked, by their texts.
+    the draft that stand in the report, by their texts; `doubts`: why statements are marked, by their texts; `teams`:
+    those with a report; `origins`: of statements by their places.
     """
+    found = WORDS[language].agreement.found
     by_id = {each.id: each for each in passages}
     placed = [each for each in draft.placed_sentences() if each.sentence.text in printed]
     cited = [
@@ -85,7 +112,7 @@ def with_ledger(
     def said(text: str) -> str:
         return without_sentences(plain_text(text, known), planted.in_sentence)
 
-    unproven = PublishedReport(**report.model_dump(), question=question)
+    unproven = PublishedReport(**report.model_dump(), question=question, teams=[*teams])
     unproven.passages = [
         LedgerPassage(
             **each.model_dump(include={"id", "url", "published", "text"}),
@@ -103,8 +130,12 @@ def with_ledger(
             **each.sentence.model_dump(include={"kind", "basis", "quotes", "passages"}),
             sums=[*map(str, sums_of(each.sentence.basis))],
             doubt=doubts.get(each.sentence.text, ""),
+            teams=[*origin.teams],
+            found_by=[*origin.found_by],
+            found=found.format(count=len(origin.found_by), teams=len(teams)) if origin.found_by else "",
         )
         for each in placed
+        for origin in [origins.get(each.place, Origin())]
     ]
     statements = [
         each.model_copy(update={"refuted": refutations(proof_in(unproven, each))}) for each in unproven.statements

@@ -47,7 +47,7 @@ _REFERENCE_HEADINGS = {
     name.casefold() for words in WORDS.values() for name in (words.headings.references, words.headings.also_read)
 }
 _REFERENCE_HEADINGS |= {"sources", "bibliography", "works cited", "出典", "引用文献", "参照"}
-_APPENDICES = tuple(f"## {words.about_run}" for words in WORDS.values())
+_APPENDICES = tuple(f"## {name}" for words in WORDS.values() for name in (words.about_run, words.agreement.heading))
 _OWN_REFERENCES = tuple(f"## {words.headings.references}" for words in WORDS.values())
 _DATE_LINE = re.compile(rf"^{re.escape(GENERATED_AT)}: [\d: -]+ UTC\*$", re.MULTILINE)
 _HEADING = re.compile(r" {0,3}(?:#{1,6}[ \t]|\*\*[^*]{1,80}\*\*:?\s*\Z|[^\W\d_][^.!?。：:]{0,40}[:：]\s*\Z)")
@@ -114,10 +114,12 @@ def read_references(markdown: str) -> ReferencedText:
 
 
 def _without_appendix(lines: list[str]) -> list[str]:
-    """The lines without contend's own words on the run, which end with the file or with its list of references."""
-    begin = next((place for place, line in enumerate(lines) if line in _APPENDICES), len(lines))
+    """The lines without contend's own words on run and teams, which end with the file or its list of references."""
+    begin = next((place for place, line in enumerate(lines) if line in _APPENDICES), None)
+    if begin is None:
+        return lines
     end = next((place for place in range(begin, len(lines)) if lines[place] in _OWN_REFERENCES), len(lines))
-    return [*lines[:begin], *lines[end:]]
+    return [*lines[:begin], *_without_appendix(lines[end:])]
 
 
 def _heading_name(line: str) -> str:

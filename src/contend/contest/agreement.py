@@ -1,0 +1,225 @@
+"""Which teams say a statement of the published report, and where their reports contradict each other."""
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from contend.checks.proof import overlap
+from contend.contest.state import ContestView
+from contend.evidence import with_texts
+from contend.models.evaluation import Submission
+from contend.models.record import Language
+from contend.models.replies import DisagreementReply
+from contend.models.research import CitedSentence, Disagreement, Draft, Passage, ResearchReport, TeamStatement
+from contend.report import Origin
+from contend.report.build import addresses_in
+from contend.report.plain import plain_text
+from contend.services import Services
+from contend.text import WORDS, count_text, shorten
+from contend.writing import PlantedFilter, Statement, with_statements
+
+SEVERAL = 2
+"""So many teams found a statement independently, at least."""
+_LONGEST_FOUND = 90
+
+
+class ReportedBy(NamedTuple):
+    """A team's report that the editor merges."""
+
+    team_id: str
+    team: str
+    submission: Submission
+
+
+Reports = Mapping[str, ReportedBy]
+"""By the letters under which the editor knows them."""
+
+
+def with_teams(draft: Draft, reports: Reports) -> Draft:
+    """The draft with the ids of teams for letters of reports.
+
+    A team that holds none of a statement's passages is dropped: it cannot have said the same from them.
+    """
+    placed = {each.place: each.sentence for each in draft.placed_sentences()}
+    places = {each.id: _place(each) for report in reports.values() for each in report.submission.passages}
+    held = {
+        letter: {key for each in report.submission.passages for key in (each.id, _place(each))}
+        for letter, report in reports.items()
+    }
+
+    def of_teams(place: str, statement: Statement) -> Statement:
+        keys = {key for each in placed[place].passages for key in (each, places.get(each, each))}
+        letters = [each for each in statement.teams if each in reports and (not keys or keys & held[each])]
+        return statement.model_copy(update={"teams": [reports[each].team_id for each in letters]})
+
+    return with_statements(draft, of_teams)
+
+
+def _place(passage: Passage) -> str | tuple[str, int]:
+    """Its document and section; its id where the section is not known."""
+    return (passage.url, passage.place) if passage.place else passage.id
+
+
+def _placed(reports: Reports) -> dict[str, tuple[ReportedBy, CitedSentence]]:
+    """What the reports say, by letter and place such as `A 2.1.3`."""
+    return {
+        f"{letter} {at.place}": (report, at.sentence)
+        for letter, report in reports.items()
+        for at in report.submission.draft.placed_sentences()
+    }
+
+
+def faults_of_disagreements(replies: Sequence[DisagreementReply], reports: Reports) -> list[str]:
+    """What is wrong with the disagreements that the editor names, a line each."""
+    places = _placed(reports)
+    return [
+        f"disagreement {number}: {fault}"
+        for number, reply in enumerate(replies, start=1)
+        if (fault := _fault(reply, places, reports))
+    ]
+
+
+def _fault(reply: DisagreementReply, places: Mapping[str, tuple[ReportedBy, CitedSentence]], reports: Reports) -> str:
+    if unknown := [each for each in reply.sides if each not in places]:
+        return f"no report has the statement {', '.join(unknown)}"
+    teams = {places[each][0].team_id for each in reply.sides}
+    if len(teams) < SEVERAL:
+        return "its sides are of one report"
+    if reply.decided and (reply.decided not in reports or reports[reply.decided].team_id not in teams):
+        return f"report {reply.decided} is none of its sides"
+    return ""
+
+
+def disagreements_of(
+    replies: Sequence[DisagreementReply], reports: Reports, guard: PlantedFilter
+) -> list[Disagreement]:
+    """The disagreements that the editor names, with the statements of both sides, word for word.
+
+    One is left out that names what no report has, or that repeats what a source orders.
+    """
+    places = _placed(reports)
+    return [
+        Disagreement(
+            point=reply.point,
+            sides=[_side(place, *places[place], guard) for place in dict.fromkeys(reply.sides)],
+            why=reply.why,
+            decided=reports[reply.decided].team_id if reply.decided else "",
+        )
+        for reply in replies
+        if not _fault(reply, places, reports) and not any(map(guard.in_heading, (reply.point, reply.why)))
+    ]
+
+
+def _side(place: str, report: ReportedBy, statement: CitedSentence, guard: PlantedFilter) -> TeamStatement:
+    return TeamStatement(
+        team_id=report.team_id,
+        team=report.team,
+        place=place.partition(" ")[2],
+        text=statement.text,
+        quotes=[each for each in statement.quotes if not guard.in_heading(each)],
+    )
+
+
+def with_disagreements(report: ResearchReport, draft: Draft, passages: Sequence[Passage]) -> ResearchReport:
+    """The report with what its teams disagreed on, as Markdown. `passages`: of the draft, with their texts."""
+    known = addresses_in(passages, (source.url for source in report.sources))
+    shown = [
+        each.model_copy(
+            update={
+                "point": plain_text(each.point, known),
+                "why": plain_text(each.why, known),
+                "sides": [
+                    side.model_copy(update={"text": plain_text(side.text, known) or side.text}) for side in each.sides
+                ],
+            }
+        )
+        for each in draft.disagreements
+    ]
+    return report.model_copy(update={"disagreements": shown})
+
+
+class Agreement(NamedTuple):
+    """The teams with a report, and for each statement of the published one, by place, those that say it."""
+
+    teams: Sequence[str]
+    origins: Mapping[str, Origin]
+
+    def lines(self, draft: Draft, language: Language) -> list[str]:
+        """How many statements several teams found independently, then those of the opening by name."""
+        words, every = WORDS[language].agreement, len(self.teams)
+        counts = Counter(len(each.found_by) for each in self.origins.values() if each.found_by)
+        lines = [
+            words.found_count.format(count=count, teams=every, statements=count_text(number, "statements", language))
+            for count, number in sorted(counts.items(), reverse=True)
+        ]
+        for at in draft.placed_sentences():
+            found_by = self.origins[at.place].found_by
+            if found_by and at.place.startswith(("summary", "finding")):
+                text = shorten(at.sentence.text, _LONGEST_FOUND).rstrip(".。")
+                lines.append(words.found_statement.format(text=text, count=len(found_by), teams=every))
+        return list(dict.fromkeys(lines))
+
+
+async def agreement_of(services: Services, view: ContestView, submission: Submission) -> Agreement:
+    """Which teams say the statements of the published report.
+
+    Raises:
+        StoreError: a team's submission or a passage cannot be read.
+    """
+    reports = {each.team_id: await services.require_submission(each.document) for each in view.mergeable}
+    own = None if view.editing.published or view.winner is None else view.winner.team_id
+    cited = {*submission.draft.passages()}
+    passages = await with_texts(services.documents, [each for each in submission.passages if each.id in cited])
+    origins = await asyncio.to_thread(origins_of, submission.draft, passages, reports, own)
+    return Agreement([*reports], origins)
+
+
+def origins_of(
+    draft: Draft, passages: Sequence[Passage], reports: Mapping[str, Submission], own: str | None
+) -> dict[str, Origin]:
+    """For each statement of a draft, by place, the teams that say it and those that found it independently. Blocking.
+
+    `passages`: of the draft, with their texts; `reports`: each team's best, by its id; `own`: the team whose report
+    the draft is. Teams are those that the editor named; where it named none, those that quote the same words.
+    """
+    by_id = {each.id: each for each in passages}
+    quotations = {team_id: _Quotations(submission) for team_id, submission in reports.items()}
+    origins = {}
+    for at in draft.placed_sentences():
+        statement, sources = at.sentence, [by_id[each] for each in at.sentence.passages if each in by_id]
+        quoting = {team: {*each.of_same_words(statement, sources)} for team, each in quotations.items()}
+        teams = statement.teams or [team for team in reports if team == own or quoting[team]]
+        found_by = [
+            team
+            for team in teams
+            if team in reports and (quoting[team] | quotations[team].cited(sources)) & {*reports[team].own}
+        ]
+        is_found = statement.kind in {"stated", "derived"} and not statement.refuted and len(found_by) >= SEVERAL
+        origins[at.place] = Origin(teams, found_by if is_found else [])
+    return origins
+
+
+class _Quotations:
+    """What a team's report quotes, by document; not what code refutes of it."""
+
+    def __init__(self, submission: Submission) -> None:
+        urls = {each.id: each.url for each in submission.passages}
+        self._cited = set[str]()
+        self._by_url = defaultdict[str, list[tuple[str, str]]](list)
+        for statement in submission.draft.sentences():
+            named = [each for each in statement.passages if each in urls and not statement.refuted]
+            self._cited.update(named)
+            for each in named:
+                self._by_url[urls[each]] += [(each, quote) for quote in statement.quotes]
+
+    def cited(self, sources: Sequence[Passage]) -> set[str]:
+        """Those of these passages that the report cites, by id."""
+        return {each.id for each in sources} & self._cited
+
+    def of_same_words(self, statement: CitedSentence, sources: Sequence[Passage]) -> Iterator[str]:
+        """The ids of the passages from which the report quotes words that the statement quotes, too."""
+        for source in sources:
+            for passage, quote in self._by_url.get(source.url, []):
+                if any(overlap(own, quote, source) for own in statement.quotes):
+                    yield passage
