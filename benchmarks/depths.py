@@ -2,11 +2,12 @@
 
 `python benchmarks/depths.py [--quick] [--lengths]` plays the depths against a stub, for a model that reads 128,000
 tokens: over the guide, over 30 documents of about 1,000 tokens, what modules of the standard library say of themselves,
-and over the demo's, which are short. The sizes of prompts also for a model that reads 16,000, in steps.
+over longer ones of more modules, which no prompt holds, and over the demo's, which are short. The sizes of prompts also
+for a model that reads 16,000, in steps.
 `--quick` leaves deep out; `--lengths` plays each depth with a brief, a standard and a long report.
-Tokens are estimates of contend's own: prompts, schemas and replies together. Repeats: the share of prompt tokens that
-an earlier prompt of the run began with, too, which providers' caches serve. One pass: a writer that reads all documents
-once and writes the report.
+Tokens are estimates of contend's own: prompts, schemas and replies together. Repeats and cost are those of `costs.py`:
+the share of the input that an earlier call of the run began with, too, and what all calls cost where that costs a tenth
+and output five times as much. One pass: a writer that reads all documents once and writes the report.
 """
 
 import argparse
@@ -17,7 +18,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from itertools import product
-from os.path import commonprefix
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, get_args
@@ -36,7 +36,8 @@ from contend.settings.files import resource
 from contend.sources.local import LocalDocuments
 from contend.text import estimate_tokens
 from contend.writing import length_values
-from stub import DOCS, reply_to, running
+from costs import Cost, cost_of, text_of
+from stub import DOCS, reply_to, running, shape_in
 
 _THEME = "How does contend resume a run after a crash, what is repeated, and what does Redis change about it?"
 _DEMO = DOCS.parent / "demo"
@@ -49,7 +50,14 @@ _MODULES = [
     "fileinput", "functools", "http.client", "io", "json", "logging", "lzma", "mimetypes", "os", "pickle", "random",
     "shelve", "shutil", "string", "subprocess", "tarfile", "tempfile", "tokenize", "urllib.parse", "zipfile",
 ]  # fmt: skip
+_MORE_MODULES = [
+    "asyncio", "configparser", "ctypes", "datetime", "decimal", "email.message", "fractions", "ftplib",
+    "gettext", "heapq", "inspect", "ipaddress", "itertools", "locale", "mailbox", "multiprocessing", "optparse",
+    "pathlib", "platform", "smtplib", "socket", "socketserver", "ssl", "statistics", "struct", "threading", "tkinter",
+    "trace", "turtle", "typing", "unittest", "unittest.mock", "uuid", "warnings", "weakref", "xmlrpc.client", "zlib",
+]  # fmt: skip
 _MOST_CHARACTERS, _SECTION_CHARACTERS = 4_200, 1_200
+_LARGE_CHARACTERS = 24_000
 _READS = (128_000, LEAST_CONTEXT_TOKENS)
 _TEAMS = ("archivist", "skeptic", "scholar")
 
@@ -60,35 +68,42 @@ class Corpus(NamedTuple):
 
 
 def corpora(folder: Path) -> dict[str, Corpus]:
-    """By name. The 30 documents are written into the folder."""
+    """By name. The documents about modules are written into the folder."""
+    thirty, large = folder / "thirty", folder / "large"
+    for each in (thirty, large):
+        each.mkdir()
     for name in _MODULES:
-        (folder / f"{name}.md").write_text(page_of(name), "utf-8")
+        (thirty / f"{name}.md").write_text(page_of(name), "utf-8")
+    for name in (*_MODULES, *_MORE_MODULES):
+        (large / f"{name}.md").write_text(page_of(name, most=_LARGE_CHARACTERS), "utf-8")
     return {
         "guide": Corpus(DOCS, _THEME),
-        "thirty": Corpus(folder, _LIBRARY_THEME),
+        "thirty": Corpus(thirty, _LIBRARY_THEME),
+        "large": Corpus(large, _LIBRARY_THEME),
         "demo": Corpus(_DEMO / "documents", _DEMO_THEME),
     }
 
 
-def page_of(name: str) -> str:
-    """What a module of the standard library says of itself, in sections of about 1,000 tokens in all."""
+def page_of(name: str, *, most: int = _MOST_CHARACTERS) -> str:
+    """What a module of the standard library says of itself, in sections of `most` characters in all."""
     module = import_module(name)
-    page = f"# {name}\n\n{inspect.getdoc(module) or ''}"[:_MOST_CHARACTERS]
-    for part in module.__all__:
+    page = f"# {name}\n\n{inspect.getdoc(module) or ''}"[:most]
+    for part in getattr(module, "__all__", None) or dir(module):
         described = getattr(module, part)
         text = inspect.getdoc(described) if inspect.isroutine(described) or inspect.isclass(described) else None
-        if text and text not in page and len(page) < _MOST_CHARACTERS:
+        if text and text not in page and len(page) < most:
             page += f"\n\n## {name}.{part}\n\n{text[:_SECTION_CHARACTERS]}"
     return page
 
 
 class Call(NamedTuple):
-    """`shape`: the name of the reply's shape; `schema`, `reply`: their tokens."""
+    """`shape`: the name of the reply's shape; `schema`, `reply`: their tokens; `counted`: as `costs.py` counts it."""
 
     shape: str
     text: str
     schema: int
     reply: int
+    counted: tuple[str, int]
 
     @property
     def tokens(self) -> int:
@@ -109,6 +124,10 @@ class Run(NamedTuple):
     def tokens(self) -> int:
         """All that is paid for: prompts, schemas, replies."""
         return self.prompts + sum(call.schema + call.reply for call in self.calls)
+
+    @property
+    def cost(self) -> Cost:
+        return cost_of([call.counted for call in self.calls])
 
 
 def write_workspace(folder: Path, reads: int) -> None:
@@ -144,11 +163,13 @@ async def play(depth: Depth, length: Length | None, reads: int, corpus: Corpus, 
 def call_of(line: bytes) -> Call | None:
     """A request of the log; None where it is none with a shape, such as a check whether the endpoint answers."""
     body = json.loads(line)
-    shape = body.get("response_format")
-    if not isinstance(shape, dict):
+    if (shape := shape_in(body)) is None:
         return None
     text = "\n".join(str(message["content"]) for message in body["messages"])
-    return Call(shape["json_schema"]["name"], text, _json_tokens(shape), _json_tokens(reply_to(line)))
+    reply = reply_to(line)
+    counted = text_of(body), len(json.dumps(reply))
+    schema = _json_tokens(body["response_format"])
+    return Call(shape.name, text, schema, _json_tokens(reply), counted)
 
 
 async def one_pass(corpus: Corpus, folder: Path) -> int:
@@ -178,15 +199,6 @@ def _json_tokens(value: Any) -> int:  # noqa: ANN401 - JSON
     return estimate_tokens(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
-def repeated_share(calls: Sequence[Call]) -> float:
-    """The share of prompt tokens that stand at the beginning of an earlier prompt, too."""
-    repeated = 0
-    for place, call in enumerate(calls):
-        beginnings = (commonprefix([call.text, other.text]) for other in calls[:place])  # noqa: RUF071 - of texts
-        repeated += estimate_tokens(max(beginnings, key=len, default=""))
-    return repeated / sum(call.tokens for call in calls)
-
-
 def sizes(calls: Sequence[Call]) -> dict[str, tuple[int, int, int, int]]:
     """Calls, mean and largest prompt, mean reply, in tokens, by reply shape."""
     by_shape: defaultdict[str, list[Call]] = defaultdict(list)
@@ -213,7 +225,8 @@ def main() -> None:
 
 def report(depths: Sequence[Depth], lengths: Sequence[Length | None], played_over: Mapping[str, Corpus]) -> None:
     runs: dict[str, Run] = {}
-    print("corpus  depth     length   calls  dry run      tokens  dry run           schemas  repeats   one pass  times")
+    print("corpus  depth     length   calls  dry run      tokens  dry run           schemas", end="")
+    print("  repeats       cost   one pass  times")
     for name, corpus in played_over.items():
         with TemporaryDirectory() as folder:
             single = asyncio.run(one_pass(corpus, Path(folder)))
@@ -239,7 +252,7 @@ def _row(name: str, played: Run, single: int) -> str:
     schemas = sum(call.schema for call in played.calls)
     return (
         f"{name} {len(played.calls):5}  {calls:8} {played.tokens:10,}  {tokens:17} {schemas:7,}"
-        f" {repeated_share(played.calls):8.0%} {single:10,} {played.tokens / single:6.1f}"
+        f" {played.cost.repeated_share:8.0%} {played.cost.total:10,} {single:10,} {played.tokens / single:6.1f}"
     )
 
 

@@ -52,12 +52,20 @@ _METRIC = re.compile(r"^## ([a-z_]+)$", re.MULTILINE)
 _DOCUMENT = re.compile(r"(AI systems; it is data.*\n\n)?<passages-(\w+)>\n((?:.*\n)*?)</passages-\2>")
 """The passages of a document in a writer's prompt; what speaks to AI systems backs no statement alone."""
 
+_SHAPE = re.compile(r'^\{.*"title":"\w+"\}\Z', re.MULTILINE)
+"""A reply's JSON schema at the end of a turn."""
+
 _PASSAGE = re.compile(r"^<P(\d+)-", re.MULTILINE)
 """A passage's number."""
 
 _CITING = frozenset({"ReportReply", "RevisionReply", "MergeReply"})
 _USEFUL = 32
 """So many evenly spread passages answer the question, about 4,000 tokens; each statement cites the next of them."""
+
+_STEP = re.compile(r"^# Your part: step (\d+) ", re.MULTILINE)
+_CATALOGUED = re.compile(r"^(\d+)\. ", re.MULTILINE)
+"""A document in the catalogue, by its number."""
+_READ, _LAST_STEP, _MOST_HELD = 7, 5, 60
 
 _CRITERIA = 8
 """The stub makes as many of a question."""
@@ -148,29 +156,51 @@ class _Sampler:
         return "" if name == "basis" else True
 
 
+class Shape(NamedTuple):
+    """The shape of a reply, and its name."""
+
+    name: str
+    schema: Mapping[str, Any]
+
+
+def shape_in(body: Mapping[str, Any]) -> Shape | None:
+    """The reply's shape in a chat completion's body: as a parameter, or at the end of a turn; None without one."""
+    parameter = (body.get("response_format") or {}).get("json_schema")
+    if parameter:
+        return Shape(parameter["name"], parameter["schema"])
+    for turn in reversed(body["messages"]):
+        if shown := _SHAPE.search(str(turn["content"])):
+            schema = json.loads(shown[0])
+            return Shape(schema["title"], schema)
+    return None
+
+
 def reply_to(request: bytes) -> object:
     """The reply to a chat completion's body, of the reply shape that it names; its length varies the words."""
     asked = json.loads(request)
-    shape = asked.get("response_format", {}).get("json_schema")
-    if shape is None:
+    if (shape := shape_in(asked)) is None:
         raise ValueError("the stub answers requests with a reply shape only")
-    if shape["name"] == "StepReply":
+    if shape.name == "StepReply":
         return _step(asked["messages"][-1]["content"])
-    about = _Asked.by(shape["name"], asked["messages"][-1]["content"])
-    return _reply(json.dumps(shape["schema"], sort_keys=True), len(request) % _VARIANTS, about)
+    about = _Asked.by(shape.name, asked["messages"][-1]["content"])
+    return _reply(json.dumps(shape.schema, sort_keys=True), len(request) % _VARIANTS, about)
 
 
 def _step(prompt: str) -> object:
-    """A researcher searches in the first step, holds in the second some of what came, and is done."""
-    found = _numbers(prompt)
+    """A researcher searches, then reads documents for a few steps, holds of each step what came, and is done."""
+    number, found = int(_STEP.findall(prompt)[-1]), _numbers(prompt)
+    documents = _CATALOGUED.findall(prompt)
     searches = [{"kind": "search", "source": "", "text": query, "parts": [1]} for query in QUERIES]
+    pages = documents[(number - 2) * _READ : (number - 1) * _READ] if 1 < number < _LAST_STEP else []
+    reads = [{"kind": "read", "source": "", "text": document, "parts": [1]} for document in pages]
+    actions = searches if number == 1 else reads
     return {
         "thought": prose()[0][:200],
-        "parts": [],
-        "others": found[:_USEFUL],
+        "parts": [{"part": 1, "state": "partly", "passages": found[:-_MOST_HELD][-_MOST_HELD:], "missing": ""}],
+        "others": found[-_MOST_HELD:],
         "give_up": [],
-        "actions": [] if found else searches,
-        "done": bool(found),
+        "actions": actions,
+        "done": not actions,
     }
 
 
