@@ -207,6 +207,16 @@ def test_what_a_prompt_shows_already_is_named_and_not_shown_again() -> None:
     assert [(each["shown"], each["known"]) for each in results] == [(["b"], ["a"]), ([], ["a", "b"])]
 
 
+def test_of_what_code_looks_for_the_two_best_that_are_new_are_shown() -> None:
+    found = [passage(name) for name in "abcd"]
+
+    _, (result,) = with_results(
+        empty_pool([]), [{**action(), "by": "draft"}], [brought(0, *found)], visible=["a"], room=99
+    )
+
+    assert (result["shown"], result["listed"], result["known"]) == (["b", "c"], [], ["a"])
+
+
 def test_a_passage_that_does_not_fit_leaves_room_for_a_smaller_one() -> None:
     _, (result,) = with_results(
         empty_pool([]), [action()], [brought(0, passage("large", 100), passage("small", 10))], visible=[], room=50

@@ -221,7 +221,7 @@ def test_a_team_holds_two_fifths_of_what_its_model_reads_and_60000_tokens_at_mos
 
     assert [each.evidence_tokens for each in profiles] == [6_400, 12_800, 51_200, 60_000]
     assert ContextProfile(128_000, 20_000).evidence_tokens == 20_000
-    assert [each.step_tokens for each in profiles] == [2_000, 4_000, 16_000, 24_000]
+    assert [each.step_tokens for each in profiles] == [2_000, 4_000, 16_000, 32_000]
 
 
 def resolve(services: Services, **given: Any) -> ResolvedOptions:  # noqa: ANN401 - any option

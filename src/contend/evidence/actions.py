@@ -27,6 +27,9 @@ from contend.text import clean
 HITS = 8
 """Most sections that a search or a find returns."""
 
+DRAFT_HITS = 2
+"""Most sections that are shown of a search for what a draft calls not found."""
+
 MOST_READ = 40
 """Most sections that one read returns."""
 
@@ -222,7 +225,7 @@ def with_results(
     """Add the results of actions to the pool, and choose what the next prompt shows of each.
 
     `visible`: the ids that the prompt shows already, which are named and not shown again. `room`: the tokens of what is
-    shown anew, each action's first, then each one's second; the rest is listed.
+    shown anew, each action's first, then each one's second; the rest is listed, but for what code looks for.
     """
     by_number = {each["number"]: each for each in brought}
     ids = {
@@ -230,10 +233,10 @@ def with_results(
     }
     hits = ((hit["evidence"], hit["result"], hit["text"]) for each in brought for hit in each["hits"])
     pool = with_hits({**pool, "unread": _unread(pool["unread"], brought)}, hits)
-    lists = [[each for each in ids.get(number, []) if each not in visible] for number in range(len(actions))]
+    lists = [_new(action, ids.get(number, []), visible) for number, action in enumerate(actions)]
     fitting, seen, results = _fitting(pool, lists, room), {*visible}, []
     for number, action in enumerate(actions):
-        new = [each for each in ids.get(number, []) if each not in seen]
+        new = _new(action, ids.get(number, []), seen)
         shown = [each for each in new if each in fitting]
         answer = by_number.get(number, _NOTHING)
         results.append(
@@ -248,6 +251,12 @@ def with_results(
         )
         seen |= {*shown}
     return pool, results
+
+
+def _new(action: Action, ids: Sequence[str], visible: Collection[str]) -> list[str]:
+    """What an action brought that is not visible yet."""
+    new = [each for each in ids if each not in visible]
+    return new[:DRAFT_HITS] if action["by"] == "draft" else new
 
 
 def _unread(before: Mapping[str, str], brought: Sequence[Brought]) -> dict[str, str]:

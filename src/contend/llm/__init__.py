@@ -93,7 +93,9 @@ DEFAULT_CONTEXT_TOKENS = 32_000
 """What a model is taken to read where nobody says."""
 
 EVIDENCE_TOKENS = 60_000
-_MOST_STEP_TOKENS, _MOST_CATALOGUE_TOKENS, _MOST_DISPUTED_TOKENS = 24_000, 12_000, 4_000
+_MOST_STEP_TOKENS, _MOST_CATALOGUE_TOKENS, _MOST_DISPUTED_TOKENS = 32_000, 12_000, 4_000
+
+_BESIDE_STEP_TOKENS = 4_800
 
 
 @dataclass(frozen=True)
@@ -122,8 +124,8 @@ class ContextProfile:
 
     @property
     def prompt_tokens(self) -> int:
-        """A step's prompt; where it would be longer it begins anew."""
-        return self.tokens * 7 // 10
+        """A step's prompt; where it would be longer it begins anew. The reply and its thoughts need the rest."""
+        return min(self.tokens * 17 // 20, self.tokens - _BESIDE_STEP_TOKENS)
 
     def beside(self, tokens: int) -> int:
         """Passages of a call that shows `tokens` of reports: both leave a quarter of the context or more."""

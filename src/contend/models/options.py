@@ -40,7 +40,7 @@ class DepthDefaults(NamedTuple):
 
 
 DEPTHS: Mapping[Depth, DepthDefaults] = {
-    "quick": DepthDefaults(1, 1, 2, 12, synthesis=False, length="standard", timeout_per_team_seconds=1200),
+    "quick": DepthDefaults(1, 1, 2, 8, synthesis=False, length="standard", timeout_per_team_seconds=1200),
     "standard": DepthDefaults(3, 2, 2, 20, synthesis=True, length="standard", timeout_per_team_seconds=2400),
     "deep": DepthDefaults(None, 3, 2, 30, synthesis=True, length="long", timeout_per_team_seconds=3600),
 }

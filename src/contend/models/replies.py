@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from contend.models.research import MOST_POINTS, ClaimKind, PartState, check_columns
 
-MOST_ACTIONS = 8
+MOST_ACTIONS = 12
 """So many actions a step names at most."""
 
 S = TypeVar("S")
