@@ -254,7 +254,7 @@ def _metric(request: ChatRequest) -> dict[str, Any]:
     words_wanted = set(_words(request.theme))
     coverage = len(words_wanted & set(_words(text))) / max(1, len(words_wanted))
     cited = min(20, len(_CITATION.findall(text)))
-    metric = _METRIC.search(request.system + request.plain_user_text)
+    metric = _METRIC.search(request.section("Metrics", "指標") or request.system + request.plain_user_text)
     wobble = _hash(text + (metric[0] if metric else "")) % 15
     quotes = (sentence.partition("[")[0].strip() for sentence in split_sentences(text))
     return {

@@ -316,7 +316,7 @@ def _chat_request(body: dict[str, Any]) -> ChatRequest:
     user = next(message["content"] for message in messages if message["role"] == "user")
     schema_format = body.get("response_format", {}).get("json_schema")
     if schema_format is None:
-        shape = _SHAPE_IN_PROMPT.search(system)
+        shape = _SHAPE_IN_PROMPT.search(system) or _SHAPE_IN_PROMPT.search(user)
         schema = json.loads(shape[0]) if shape else {}
         return ChatRequest(schema.get("title", "text"), schema, system, user)
     return ChatRequest(schema_format["name"], schema_format["schema"], system, user)

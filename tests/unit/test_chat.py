@@ -25,11 +25,11 @@ from contend.llm.endpoint import CallLimits
 from contend.llm.langchain_endpoint import LangChainEndpoint
 from contend.llm.openai_endpoint import OpenAIEndpoint
 from contend.models.evaluation import MetricReply
-from contend.models.replies import MergeReply, Reply, ReportReply, RevisionReply, StepReply
+from contend.models.replies import MendedReply, MergeReply, Reply, ReportReply, RevisionReply, StepReply
 from contend.models.research import Passage
 from contend.prompts import PromptLibrary, mark_of
 from contend.prompts.judging import MetricPrompt
-from contend.prompts.research import ReportPrompt, ResearchHead, SourceDocument, StepPrompt
+from contend.prompts.research import MendPrompt, ReportPrompt, ResearchHead, SourceDocument, StepPrompt
 from contend.settings.files import ModelPrice
 from fakes.vendors import Vendors
 
@@ -262,7 +262,8 @@ async def test_the_endpoint_is_bound_to_the_shape_and_to_the_roles_limit(
     assert body["model"] == "judge-1"
     assert body["max_tokens"] == 123
     assert body["response_format"]["json_schema"]["strict"] is True
-    assert body["response_format"]["json_schema"]["schema"] == json.loads(schema_text(MetricReply))
+    shape = body["response_format"]["json_schema"]
+    assert {**shape["schema"], "title": shape["name"]} == json.loads(schema_text(MetricReply))
     assert [message["role"] for message in body["messages"]] == ["system", "user"]
 
 
@@ -605,6 +606,54 @@ async def test_an_endpoint_without_schemas_is_shown_the_shape_from_then_on(
     assert '"percent"' in vendors.calls[1].system
     assert first.value == second.value
     assert first.usage.requests == 1
+
+
+LONG = MendPrompt(head="Wind makes a bridge's cables hum. " * 2_000, statements=[])
+"""What calls of other shapes begin with, too."""
+
+
+async def mend(caller: Caller) -> MendedReply:
+    return (await caller.model(context=128_000).ask(LONG, MendedReply, scope=SCOPE)).value
+
+
+async def test_behind_a_long_shared_beginning_the_shape_stands_at_the_end(
+    vendors: Vendors, prompts: PromptLibrary
+) -> None:
+    async with calling(vendors, prompts) as caller:
+        await mend(caller)
+        await caller.score()
+
+    shared, alone = vendors.calls
+    assert shared.body["response_format"] == {"type": "json_object"}
+    assert json.loads(shared.user.splitlines()[-1])["title"] == "MendedReply"
+    assert "MendedReply" not in shared.system
+    assert alone.body["response_format"]["type"] == "json_schema"
+
+
+async def test_an_endpoint_that_takes_schemas_alone_is_given_them_from_then_on(
+    vendors: Vendors, prompts: PromptLibrary
+) -> None:
+    vendors.fail(status=400, message="'response_format.type' must be 'json_schema' or 'text'", times=1)
+
+    async with calling(vendors, prompts) as caller:
+        await mend(caller)
+        await mend(caller)
+
+    formats = [call.body["response_format"]["type"] for call in vendors.calls]
+    assert formats == ["json_object", "json_schema", "json_schema"]
+
+
+async def test_a_model_that_answers_without_json_is_bound_to_the_shape(
+    vendors: Vendors, prompts: PromptLibrary
+) -> None:
+    vendors.reply("Bridges hum.", times=1)
+
+    async with calling(vendors, prompts) as caller:
+        await mend(caller)
+        await mend(caller)
+
+    formats = [call.body["response_format"]["type"] for call in vendors.calls]
+    assert formats == ["json_object", "json_schema", "json_schema"]
 
 
 @pytest.mark.parametrize(

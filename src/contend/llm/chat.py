@@ -41,6 +41,10 @@ _SHOWN_BACK = 4000
 """Characters of an unusable reply that the model sees again."""
 _MOST_FORMS = 10
 """How many other forms of a refused request are tried."""
+LEAST_SHARED_TOKENS = 8_000
+"""Of the beginning that calls of several reply shapes share. Providers put a shape that binds the model before all
+else, so that only calls of one shape share a beginning in their caches. From so many tokens on, the shape stands at the
+prompt's end instead, and the model is bound to JSON alone; below, that saves less than a repaired reply costs."""
 _LEAST_CUT_TOKENS = 1_024
 """Smaller token counts are ignored: they come from a cache, as no model in use has so small a context."""
 
@@ -52,7 +56,8 @@ class _Chat(Generic[R]):
     """One structured call: what is said, and what it has cost.
 
     `factor`: how many times its usual room the next reply gets; `max_tokens`: the most that the last one could have.
-    `shape_shown`: the reply's schema stands in the prompt, whatever the model is known to take.
+    `shape_shown`: the reply's schema stands in the prompt, whatever the model is known to take; `shape_last`: at its
+    end, as calls of other shapes share its beginning.
     """
 
     prompt: str
@@ -63,6 +68,7 @@ class _Chat(Generic[R]):
     factor: int = 1
     max_tokens: int = 0
     shape_shown: bool = False
+    shape_last: bool = False
     completion: Completion = _NO_COMPLETION
     usages: list[CallUsage] = field(default_factory=list)
 
@@ -105,7 +111,8 @@ class ChatModel:
         """Ask, and once more with the fault shown where the reply can't be used; see `Model.ask`."""
         messages = self.prompts.call(prompt, language=scope.language, mark=mark_of(scope.execution_id))
         turns = [Turn("system", messages.system), Turn("user", messages.user)]
-        chat = _Chat(prompt.prompt_name, reply_type, scope, turns, distribution_over)
+        shape_last = estimate_tokens(prompt.shared_beginning) >= LEAST_SHARED_TOKENS
+        chat = _Chat(prompt.prompt_name, reply_type, scope, turns, distribution_over, shape_last=shape_last)
         name_call(scope, prompt.prompt_name)
         try:
             value = await self._ask(chat)
@@ -134,7 +141,8 @@ class ChatModel:
     async def _ask_again(self, chat: _Chat[R], fault: UnreadableReply) -> R:
         self._show_fault(chat, str(fault))
         # Gateways drop the parameter that binds a model to the shape, and tell nobody.
-        chat.shape_shown = not (fault.has_json or chat.completion.cut_off)
+        if not (fault.has_json or chat.completion.cut_off):
+            chat.shape_shown, chat.shape_last = True, False
         try:
             value = await self._ask(chat)
         except UnreadableReply as again:
@@ -144,7 +152,7 @@ class ChatModel:
                 f"model {self.name!r} gave no usable reply to {chat.prompt}, also after one repair: {problem}"
             ) from again
         if chat.shape_shown:
-            self.endpoint.learn(self.name_there, {"shape_shown": True})
+            self.endpoint.learn(self.name_there, {"shape_shown": True, "shape_last": False})
         return value
 
     def _show_fault(self, chat: _Chat[R], problem: str) -> None:
@@ -162,6 +170,7 @@ class ChatModel:
         tried: list[Change] = []
         while True:
             form = replace(self.endpoint.form(self.name_there), **learned)
+            form = form if chat.shape_last else replace(form, shape_last=False)
             try:
                 completion = await self._within_budget(chat, form)
             except RequestRefused as refusal:
@@ -198,7 +207,11 @@ class ChatModel:
         system, user, *others = chat.turns
         instructions = system.text
         if form.shows_shape or chat.shape_shown:
-            instructions += f"\n\n{self._render(chat, ShapePrompt(shape=schema_text(chat.reply_type)))}"
+            shape = self._render(chat, ShapePrompt(shape=schema_text(chat.reply_type)))
+            if chat.shape_last:
+                user = Turn("user", f"{user.text}\n\n{shape}")
+            else:
+                instructions += f"\n\n{shape}"
         if form.system_role:
             return [Turn("system", instructions), user, *others]
         return [Turn("user", f"{instructions}\n\n{user.text}"), *others]
@@ -275,8 +288,9 @@ def json_schema(reply_type: type[Reply]) -> dict[str, Any]:
 
 @lru_cache(maxsize=256)
 def schema_text(reply_type: type[Reply]) -> str:
-    """The shape's JSON schema as text."""
-    return json.dumps(_shape(reply_type.model_json_schema()), ensure_ascii=False, separators=(",", ":"))
+    """The shape's JSON schema as text, with its name."""
+    shape = {**_shape(reply_type.model_json_schema()), "title": reply_type.__name__}
+    return json.dumps(shape, ensure_ascii=False, separators=(",", ":"))
 
 
 _DESCRIBING = frozenset({"title", "description", "discriminator"})

@@ -84,7 +84,7 @@ def function_chat(function: Function, model: str, **parameters: Any) -> "BaseCha
 
 
 class LangChainEndpoint(Endpoint):
-    """Asks by a chat model's own client, with its retries and its key. Shapes are bound as the model can.
+    """Asks by a chat model's own client, with its retries and its key. Shapes are bound as the model can, in any call.
 
     `make` makes a chat model by its name, with LangChain's standard parameters as far as it takes them; it may block.
     `key`: that which it is given, kept out of errors.

@@ -85,7 +85,9 @@ class OpenAIEndpoint(Endpoint):
         super().__init__(self._address.shown, f"check {names.url}, {names.key} and that it runs", limits)
         # OpenAI's reasoning models refuse `max_tokens`; few other servers know anything else.
         of_openai = self._address.host == OPENAI_HOST
-        self.first_form = RequestForm(limit_name="max_completion_tokens" if of_openai else "max_tokens", stream=stream)
+        self.first_form = RequestForm(
+            shape_last=True, limit_name="max_completion_tokens" if of_openai else "max_tokens", stream=stream
+        )
 
     async def _ask(self, model: str, request: Request) -> Completion:
         chat = await self._chat(model, partial(self._open, model))
@@ -180,9 +182,9 @@ def _parameters(request: Request) -> dict[str, Any]:
     """What goes with the messages, in the form that the model takes."""
     form = request.form
     parameters: dict[str, Any] = {"stream": True} if form.stream else {}
-    if form.reply_format != "none":
-        schema = {"json_schema": request.json_schema} if form.reply_format == "json_schema" else {}
-        parameters["response_format"] = {"type": form.reply_format, **schema}
+    if form.format_sent != "none":
+        schema = {"json_schema": request.json_schema} if form.format_sent == "json_schema" else {}
+        parameters["response_format"] = {"type": form.format_sent, **schema}
     if form.limit_name != "none":
         parameters[form.limit_name] = request.max_output_tokens
     if request.logprobs:

@@ -8,17 +8,21 @@ from typing import Any, Literal
 Change = Mapping[str, Any]
 """Fields of a RequestForm with other values."""
 
+ReplyFormat = Literal["json_schema", "json_object", "none"]
+
 
 @dataclass(frozen=True)
 class RequestForm:
     """The form of a request, without parameters that the model refused or the endpoint ignored.
 
-    `shape_shown`: the reply's JSON schema stands in the prompt, beside the parameter; `most_output`: the longest reply
-    that it takes, in tokens; without `system_role` the instructions stand in the user's turn.
+    `shape_shown`: the reply's JSON schema stands in the prompt, beside the parameter; `shape_last`: where calls of
+    several shapes share a long beginning, it stands at the prompt's end instead of the parameter; `most_output`: the
+    longest reply that it takes, in tokens; without `system_role` the instructions stand in the user's turn.
     """
 
-    reply_format: Literal["json_schema", "json_object", "none"] = "json_schema"
+    reply_format: ReplyFormat = "json_schema"
     shape_shown: bool = False
+    shape_last: bool = False
     limit_name: Literal["max_tokens", "max_completion_tokens", "none"] = "max_tokens"
     most_output: int | None = None
     temperature: bool = True
@@ -28,7 +32,12 @@ class RequestForm:
 
     @property
     def shows_shape(self) -> bool:
-        return self.shape_shown or self.reply_format != "json_schema"
+        return self.shape_shown or self.format_sent != "json_schema"
+
+    @property
+    def format_sent(self) -> ReplyFormat:
+        """The format that the request names."""
+        return "json_object" if self.shape_last and self.reply_format == "json_schema" else self.reply_format
 
 
 SURE_OUTPUT_TOKENS = 6_000
@@ -89,6 +98,8 @@ def _all_changes(form: RequestForm, output: int) -> Iterator[Change]:
 
 
 def _next_format(form: RequestForm) -> Change:
+    if form.shape_last and form.reply_format == "json_schema":
+        return {"shape_last": False}
     return {"reply_format": _NEXT_FORMAT.get(form.reply_format, "none")}
 
 

@@ -334,6 +334,10 @@ class ResolvedOptions(ContestLimits):
         default = name or self.models[role]
         return default if team is None else team.models.get(role, default)
 
+    def shares_model(self, *roles: Role) -> bool:
+        """Whether the run has one model for these roles, whose provider keeps what their calls begin with alike."""
+        return len({self.models[role] for role in roles}) == 1
+
     @model_validator(mode="after")
     def _rounds_in_order(self) -> "ResolvedOptions":
         if self.min_rounds > self.max_rounds:

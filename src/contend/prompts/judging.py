@@ -13,6 +13,7 @@ from contend.prompts.values import (
     Feedback,
     Instructions,
     LessonText,
+    OnSharedHead,
     PromptPart,
     PromptValues,
     Query,
@@ -59,7 +60,7 @@ class DoubtfulCitation(PromptPart):
     expression: Arithmetic = ""
 
 
-class VerdictsPrompt(_OnQuery, WantedLength, DraftSize, prompt="evaluator/verdicts"):
+class VerdictsPrompt(OnSharedHead, WantedLength, DraftSize, prompt="evaluator/verdicts"):
     """Several metrics, criteria and doubtful citations, judged together.
 
     `others`: cited passages that are not shown, by document; `nearest`: passages of all documents nearest to parts that
@@ -69,7 +70,7 @@ class VerdictsPrompt(_OnQuery, WantedLength, DraftSize, prompt="evaluator/verdic
 
     always_shown: ClassVar = {"criteria": "{}", "rubrics": "{}"}
 
-    passages: list[SourceDocument] = []
+    has_passages: bool = False
     others: list[NamedDocument] = []
     parts: list[ShownPart] = []
     nearest: list[SourceDocument] = []

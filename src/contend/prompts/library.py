@@ -219,9 +219,7 @@ class PromptLibrary:
         """
         values = prompt.variables()
         system_values = {name: values[name] for name in SYSTEM_VARIABLES if name in values}
-        system = self.render(
-            f"{prompt.prompt_name.partition('/')[0]}/system", system_values, language=language, mark=mark
-        )
+        system = self.render(prompt.system, system_values, language=language, mark=mark)
         return RenderedPrompt(system, self._with_task(prompt, values, language=language, mark=mark))
 
     def _with_task(self, prompt: PromptValues, values: Mapping[str, object], *, language: Language, mark: str) -> str:

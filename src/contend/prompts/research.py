@@ -12,6 +12,7 @@ from contend.prompts.values import (
     Instructions,
     LessonText,
     NumberedPart,
+    OnSharedHead,
     PassageText,
     PromptPart,
     PromptValues,
@@ -270,14 +271,17 @@ class StepPrompt(PromptValues, prompt="researcher/step"):
 
 
 class ResearchHead(_OnQuestion, prompt="research/head"):
-    """The shared beginning of all calls in a loop, which providers can cache."""
+    """The shared beginning of all calls of a round, which providers can cache: passages, then the question.
 
+    `for_writers`: how a report is written, and the parts as the team has worked on them, follow; judges see neither.
+    """
+
+    for_writers: bool = True
     parts: list[ShownPart] = []
     passages: list[SourceDocument] = []
 
 
-class _Writing(PromptValues, WantedLength):
-    head: str
+class _Writing(OnSharedHead, WantedLength):
     stance: str = ""
     bullets: list[NumberedLesson] = []
 
@@ -303,20 +307,18 @@ class TeamReport(ShownDraft):
     feedback: Feedback = ""
 
 
-class MendPrompt(PromptValues, prompt="research/mend"):
+class MendPrompt(OnSharedHead, prompt="research/mend"):
     """Statements that code has refuted, to be written anew."""
 
-    head: str
     statements: list[RefutedStatement]
 
 
-class FixesPrompt(PromptValues, ShownDraft, WantedLength, prompt="research/review"):
+class FixesPrompt(OnSharedHead, ShownDraft, WantedLength, prompt="research/review"):
     """What to mend in a draft. `nearest`: of all documents, for parts not answered; `looks`: how often to look yet.
 
     `reports`: those that it was merged from.
     """
 
-    head: str
     reports: list[TeamReport] = []
     marks: list[MarkedPlace] = []
     nearest: list[SourceDocument] = []
@@ -327,10 +329,9 @@ class FixesPrompt(PromptValues, ShownDraft, WantedLength, prompt="research/revie
     catalogue: Annotated[str, outside("catalogue")] = ""
 
 
-class MergePrompt(PromptValues, WantedLength, prompt="research/merge"):
+class MergePrompt(OnSharedHead, WantedLength, prompt="research/merge"):
     """One report of the teams' best parts."""
 
-    head: str
     reports: list[TeamReport]
     log: str = ""
     looks: int = 0

@@ -247,6 +247,30 @@ class PromptValues(PromptPart):
         """The name of its file below `prompts/`."""
         return self.prompt_name
 
+    @property
+    def system(self) -> str:
+        """The name of the file of its system message."""
+        return f"{self.prompt_name.partition('/')[0]}/system"
+
+    @property
+    def shared_beginning(self) -> str:
+        """What this prompt and others with replies of another shape begin with alike; "" where none does."""
+        return ""
+
+
+class OnSharedHead(PromptValues):
+    """A call that begins with a round's evidence, the same for who writes, reviews and judges. `head`: rendered."""
+
+    head: str
+
+    @property
+    def system(self) -> str:
+        return "research/system"
+
+    @property
+    def shared_beginning(self) -> str:
+        return self.head
+
 
 def samples_of(template: str) -> tuple[dict[str, object], dict[str, object]]:
     """A full and a sparse set of variables for a template: every field, and only those without a default."""

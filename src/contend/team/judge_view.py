@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from contend.evidence import with_texts
+from contend.llm.chat import LEAST_SHARED_TOKENS
 from contend.models.evaluation import Submission
 from contend.models.record import Language
 from contend.models.research import GENERATED_AT, MARK, Passage
@@ -37,37 +38,55 @@ UNKNOWN_SOURCE = "?"
 
 
 class ReportView(NamedTuple):
-    """The text; `structured`: it names places such as `2.1.3`, and `passages` by their `numbers`."""
+    """The text; `structured`: it names places such as `2.1.3`, and `passages` by their `numbers`.
+
+    `is_shared`: these are all passages that its writer had, in the same order.
+    """
 
     text: str
     structured: bool
     passages: Sequence[Passage] = ()
     invented: bool = False
     numbers: Mapping[str, int] = MappingProxyType({})
+    is_shared: bool = False
 
 
-async def report_view(services: Services, submission: Submission, *, tokens: int, beside: int) -> ReportView:
+async def report_view(
+    services: Services, submission: Submission, *, tokens: int, beside: int, shared: int = 0
+) -> ReportView:
     """The whole report, and the passages that its team had at hand, or only the cited where `tokens` are too few.
 
     Of what it does not cite as much as `beside` holds with what it cites; in all calls on a team's reports in the same
-    order.
+    order. All of them, where they take at most `shared` tokens and so many that to begin as the writer's prompt does
+    costs less than to leave some out.
 
     Whatever a draft says stands on one line behind its place, so that nothing in it looks like a turn of the judge's
     own conversation, a heading or a verdict.
     """
     if not submission.passages:
         return ReportView(whole_text(submission.content), structured=False)
-    passages = await _judged_passages(services, submission, tokens=tokens, beside=beside)
-    view = ReportView("", structured=True, passages=passages, numbers=submission.number_of(passages))
+    passages = await with_texts(services.documents, submission.passages)
+    is_shared = LEAST_SHARED_TOKENS <= sum(_sizes(passages).values()) <= shared
+    if not is_shared:
+        passages = await _judged_passages(services, submission, passages, tokens=tokens, beside=beside)
+    view = ReportView(
+        "", structured=True, passages=passages, numbers=submission.number_of(passages), is_shared=is_shared
+    )
     at_hand = {each.id for each in submission.passages}
     invented = {each: UNKNOWN_SOURCE for each in submission.draft.passages() if each not in at_hand}
     text = shown_draft(submission.draft, {**view.numbers, **invented}, basis=False, proof=True)
     return view._replace(text=text, invented=bool(invented))
 
 
-async def _judged_passages(services: Services, submission: Submission, *, tokens: int, beside: int) -> list[Passage]:
-    passages = await with_texts(services.documents, submission.passages)
-    sizes = {each.id: estimate_tokens(compact_tables(each.text)) for each in passages}
+def _sizes(passages: Sequence[Passage]) -> dict[str, int]:
+    """The tokens of each, by its id."""
+    return {each.id: estimate_tokens(compact_tables(each.text)) for each in passages}
+
+
+async def _judged_passages(
+    services: Services, submission: Submission, passages: Sequence[Passage], *, tokens: int, beside: int
+) -> list[Passage]:
+    sizes = _sizes(passages)
     ids = set(submission.draft.passages()) & sizes.keys()
     least = sum(sizes[each] for each in ids)
     if least > tokens:

@@ -21,12 +21,13 @@ from contend.models.evaluation import (
     Submission,
     VerdictsReply,
 )
-from contend.models.options import MetricConfig, ResolvedOptions
+from contend.models.options import MetricConfig
 from contend.models.record import Language
 from contend.models.replies import FixReply
 from contend.models.research import Draft, Passage
 from contend.prompts.judging import MetricPrompt, VerdictsPrompt
-from contend.prompts.research import NamedDocument, ShownPart, ShownPassage, SourceDocument
+from contend.prompts.research import NamedDocument, ResearchHead, ShownPart, ShownPassage, SourceDocument
+from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.judge_view import (
     ReportView,
@@ -125,7 +126,7 @@ async def judge_together(
     """
     run, judge_input = await services.run(task), await _judge_input(services, task, configs, submission)
     answer = await run.model("evaluator").ask(
-        _verdicts_prompt(services, run.options, judge_input, theme=task["theme"]),
+        _verdicts_prompt(services, run, judge_input, theme=task["theme"]),
         VerdictsReply,
         scope=replace(scope_of(run, task), sentences=tuple(each.text for each in judge_input.doubtful)),
         faults=lambda reply: faults_of(
@@ -152,7 +153,11 @@ async def _judge_input(
     profile = run.profile("evaluator")
     by_criteria = [each for each in configs if goes_by_criteria(run.library, each, run.options) and task["criteria"]]
     view = await report_view(
-        services, submission, tokens=profile.evidence_tokens, beside=min(BESIDE_TOKENS, profile.tokens // 4)
+        services,
+        submission,
+        tokens=profile.evidence_tokens,
+        beside=min(BESIDE_TOKENS, profile.tokens // 4),
+        shared=profile.evidence_tokens * 5 // 4 if run.options.shares_model("writer", "evaluator") else 0,
     )
     nearest = await with_texts(services.documents, submission.nearest)
     citations = await citations_of(services, task, submission)
@@ -167,7 +172,7 @@ async def _judge_input(
         [each for each in configs if each not in by_criteria],
         with_passages[:MOST_CITATIONS],
         with_passages[MOST_CITATIONS:],
-        frozenset(only_behind_checked(submission.draft, citations)),
+        frozenset() if view.is_shared else frozenset(only_behind_checked(submission.draft, citations)),
         task.get("with_fixes", True),
         fitting_passages(nearest, tokens=profile.step_tokens),
     )
@@ -181,17 +186,21 @@ def only_behind_checked(draft: Draft, citations: Citations) -> set[str]:
     return by_checked.difference(*others)
 
 
-def _verdicts_prompt(
-    services: Services, options: ResolvedOptions, judge_input: _JudgeInput, *, theme: str
-) -> VerdictsPrompt:
+def _verdicts_prompt(services: Services, run: RunContext, judge_input: _JudgeInput, *, theme: str) -> VerdictsPrompt:
+    options = run.options
     submission, view, hidden = judge_input.submission, judge_input.view, judge_input.hidden
     numbers = submission.number_of([*view.passages, *judge_input.nearest])
     numbered = [(numbers[each.id], each) for each in view.passages]
     rubrics = (f"## {each.name}\n\n{services.rubric(each, options.language)}" for each in judge_input.by_rubric)
-    return VerdictsPrompt(
-        user_query=theme,
+    head = ResearchHead(
+        theme=theme,
         instructions=options.instructions,
+        for_writers=False,
         passages=SourceDocument.of(each for each in numbered if each[1].id not in hidden),
+    )
+    return VerdictsPrompt(
+        head=run.render(head),
+        has_passages=bool(head.passages),
         others=NamedDocument.of(each for each in numbered if each[1].id in hidden),
         parts=[
             ShownPart(number=number, text=part.text, state=part.state, missing=part.missing)
