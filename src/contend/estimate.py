@@ -60,7 +60,7 @@ _FRAME = _span(600, 900)
 
 _STEP, _REVIEW, _METRIC, _JUDGMENT = _span(150, 700), _span(400, 2500), _span(60, 250), _span(40, 150)
 _LESSONS, _PARTS, _CRITERIA, _SCREENING = _span(100, 800), _span(30, 300), _span(800, 2200), _span(20, 100)
-_VERDICTS = _span(1800, 3200)
+_VERDICTS, _MENDED = _span(1800, 3200), _span(100, 1000)
 _RUBRICS = _span(700, 2200)
 """The criteria with their examples, and the metrics' rubrics in a judge's prompt."""
 
@@ -116,6 +116,8 @@ class _Plan:
         # Judges of a first report nearly always find what is worth another round.
         least = (options.min_rounds + 2 * options.max_rounds) / 3 if likely else options.min_rounds
         self._rounds = _span(least, options.max_rounds)
+        self._of_research = _span(1, 1) if options.mends_only else self._rounds
+        """Rounds with steps, reviews and a round judge behind them."""
 
     def steps(self) -> Iterator[_Step]:
         options, teams = self._options, self._opening.teams
@@ -141,8 +143,10 @@ class _Plan:
             return team.models.get(role, self._options.models[role])
 
         rounds, drafts = self._rounds, team.max_iterations or self._options.max_iterations
-        judge, decisions = self._options.models["judge"], _span(0, rounds[1])
+        mends_only, researched = self._options.mends_only, self._of_research[1]
+        judge, decisions = self._options.models["judge"], _span(0, 0 if mends_only else rounds[1])
         if team.kind == "graph":  # what its own calls cost, nobody can say before
+            rounds = np.minimum(rounds, self._of_research)
             yield from self._scoring(rounds)
             yield _Step(judge, judging.JudgmentReply, decisions, _JUDGMENT, self._draft)
             return
@@ -153,10 +157,13 @@ class _Plan:
         at_work = self._at_work(writer)
         yield _Step(writer, replies.ReportReply, _span(1, 1), self._draft_reply, at_work)
         # Later rounds begin with the best report, which is the first of their drafts.
-        revisions = _span(rounds[0] - 1, drafts - 1 + (rounds[1] - 1) * max(1, drafts - 1))
+        later = 1 if mends_only else max(1, drafts - 1)
+        revisions = _span(rounds[0] - 1, drafts - 1 + (rounds[1] - 1) * later)
         revising = at_work + self._draft + _span(0, 1500)
         yield _Step(writer, replies.RevisionReply, revisions, self._draft_reply * _span(0.4, 1), revising)
-        reviews = _span(drafts > 1, (drafts - 1) * (1 + MOST_LOOKS) + (rounds[1] - 1) * max(0, drafts - 2))
+        mends = _span(0, rounds[1] if self._likely else 1 + revisions[1])
+        yield _Step(writer, replies.MendedReply, mends, _MENDED, at_work + _span(0, 1500))
+        reviews = _span(drafts > 1, (drafts - 1) * (1 + MOST_LOOKS) + (researched - 1) * max(0, drafts - 2))
         yield _Step(reviewer, replies.FixesReply, reviews, _REVIEW, at_work + self._draft)
         yield from self._scoring(rounds)
         yield _Step(judge, judging.JudgmentReply, decisions, _JUDGMENT, brief + self._draft)
@@ -170,7 +177,8 @@ class _Plan:
             np.minimum(_LIKELY_STEPS, self._options.max_steps) if self._likely else _span(1, self._options.max_steps)
         )
         grown = np.minimum(profile.step_tokens * steps, profile.prompt_tokens) / 2
-        times = _span(1, self._rounds[1] if not self._likely else 1.5)
+        most = self._of_research[1]
+        times = _span(1, min(most, 1.5) if self._likely else most)
         yield _Step(model, replies.StepReply, steps * times, _STEP, self._catalogue + grown)
 
     def _scoring(self, times: Span) -> Iterator[_Step]:

@@ -354,7 +354,7 @@ def _settle_kind(setup: RunSetup) -> RunSetup:
     if by_name and others:
         lack = f"no OPENAI_API_KEY or OPENAI_BASE_URL is set, and team {others[0].team_id} needs a language model"
         raise NotReady(lack, "set one, or name no team for a search of your documents")
-    once = {"models": {}, "min_rounds": 1, "max_rounds": 1, "learn": False, "synthesis": False}
+    once = {"models": {}, "min_rounds": 1, "max_rounds": 1, "mends_only": False, "learn": False, "synthesis": False}
     options = setup.options.model_copy(update=once)
     return setup._replace(options=options, teams=searching[:1] or [SEARCH], teams_named=True)
 

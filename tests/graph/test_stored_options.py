@@ -104,7 +104,7 @@ async def test_teams_that_are_named_all_enter_whatever_the_depth(
     teams, options = await opening(workspace, documents, vendors, depth="quick", teams=["skeptic", "archivist"])
 
     assert teams == ["skeptic", "archivist"]
-    assert options.max_rounds == 1
+    assert (options.max_rounds, options.mends_only) == (2, True)
 
 
 async def test_teams_that_the_environment_names_all_enter_too(
@@ -118,13 +118,15 @@ async def test_teams_that_the_environment_names_all_enter_too(
     assert (teams, options.depth) == (["skeptic", "archivist"], "quick")
 
 
-async def test_a_quick_run_plays_one_team_for_one_round(workspace: Path, documents: Path, vendors: Vendors) -> None:
+async def test_a_quick_run_plays_one_team_for_a_round_and_one_that_mends(
+    workspace: Path, documents: Path, vendors: Vendors
+) -> None:
     contest = Contest(workspace, documents, vendors.base_url)
 
     outcome = await contest.run(THEME, depth="quick", learn=False)
 
     assert outcome.status == "completed"
-    assert [(row.team_id, row.round_number) for row in rounds_of(contest)] == [("archivist", 1)]
+    assert [(row.team_id, row.round_number) for row in rounds_of(contest)] == [("archivist", 1), ("archivist", 2)]
 
 
 @pytest.mark.parametrize("reads", [None, LARGE_CONTEXT], ids=["reads little", "reads much"])

@@ -269,10 +269,10 @@ def test_an_empty_variable_turns_off_what_the_env_file_sets(monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("depth", "settled"),
     [
-        ("quick", (1, 1, 2, 12, False, "standard", 1200)),
-        (None, (1, 2, 2, 20, True, "standard", 2400)),
-        ("standard", (1, 2, 2, 20, True, "standard", 2400)),
-        ("deep", (1, 3, 2, 30, True, "long", 3600)),
+        ("quick", (1, 2, 2, 8, False, "standard", 1200, True)),
+        (None, (1, 2, 2, 20, True, "standard", 2400, False)),
+        ("standard", (1, 2, 2, 20, True, "standard", 2400, False)),
+        ("deep", (1, 3, 2, 30, True, "long", 3600, False)),
     ],
 )
 def test_a_depth_settles_rounds_drafts_steps_editor_length_and_time(
@@ -289,6 +289,7 @@ def test_a_depth_settles_rounds_drafts_steps_editor_length_and_time(
         options.synthesis,
         options.length,
         options.timeout_per_team_seconds,
+        options.mends_only,
     )
     assert resolved.origins["max_rounds"] == f"depth {depth or 'standard'}"
     assert resolved.origins["depth"] == ("caller" if depth else "default")
@@ -314,6 +315,8 @@ def test_what_is_set_itself_wins_over_its_depth_wherever_it_is_set(workspace: Pa
 @pytest.mark.parametrize(
     ("values", "toml", "rounds"),
     [
+        ({"depth": "quick", "max_rounds": 2}, "", (1, 2)),
+        ({"depth": "quick"}, "max_rounds = 1", (1, 1)),
         ({"depth": "quick", "min_rounds": 3}, "", (3, 3)),
         ({"depth": "quick"}, "min_rounds = 2", (2, 2)),
         ({"max_rounds": 1}, "min_rounds = 2", (1, 1)),
@@ -329,3 +332,4 @@ def test_a_bound_of_rounds_that_is_set_moves_one_that_only_follows_the_depth(
     options = _resolve(load_config(workspace), RunOptions.model_validate(values), RunOptions()).options
 
     assert (options.min_rounds, options.max_rounds) == rounds
+    assert not options.mends_only

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.models.evaluation import MetricScore
+from contend.models.evaluation import Fix, MetricScore
 from contend.models.options import EvaluatorConfig, JudgmentConfig, MetricConfig, ResolvedOptions
 from contend.models.round import ExitReason, Judgment, Round, best_round
 from contend.team.rounds import NextStep, after_judgment, decide, lean, on_plateau
@@ -67,6 +67,30 @@ def test_the_stops_without_a_call_are_told_in_their_order() -> None:
 
 def test_where_no_stop_holds_the_judge_is_asked() -> None:
     assert decide(rounds_of(0.5), options()).step == "ask_judge"
+
+
+FIX = Fix(where="summary 1", what="Name the year.")
+
+
+@pytest.mark.parametrize(
+    ("metric", "step", "reason"),
+    [
+        ({"name": "coverage", "fixes": [FIX]}, "go_on", None),
+        ({"name": "citation_support", "partly": {"It rose.": "no year"}}, "go_on", None),
+        ({"name": "citation_support", "evidence": ["It rose."]}, "go_on", None),
+        ({"name": "coverage"}, "stop", "criteria_met"),
+    ],
+)
+def test_where_rounds_only_mend_what_is_left_decides_and_no_judge(
+    metric: dict[str, Any], step: str, reason: str | None
+) -> None:
+    (played,) = rounds_of(0.9)
+    judged = MetricScore.model_validate({"score": 0.9, "reason": "Clear.", "weight": 1, **metric})
+    mending = options(most=2).model_copy(update={"mends_only": True})
+
+    decision = decide([played.model_copy(update={"metrics": [judged]})], mending)
+
+    assert (decision.step, decision.exit_reason) == (step, reason)
 
 
 @pytest.mark.parametrize(("seconds", "stops"), [(599.9, False), (600.0, True)])

@@ -27,6 +27,20 @@ def test_the_overall_score_is_the_weighted_mean() -> None:
     assert result.overall == pytest.approx(0.7)
 
 
+def test_where_a_round_only_mends_statements_that_are_not_shown_stand_first() -> None:
+    fix, lacking = Fix(where="1.1.1", what="Name the year."), {"It rose.": "no year"}
+    support = metric("citation_support", 0.5, weight=0).model_copy(update={"evidence": ["It fell."], "partly": lacking})
+    scores = [metric("coverage", 0.5).model_copy(update={"fixes": [fix]}), support]
+    places = {"It rose.": "2.1.1", "It fell.": "3.1.1"}
+
+    feedbacks = [evaluation_of(scores, places=places, doubts_first=first).feedback for first in (True, False)]
+
+    assert [[line.split(":")[0] for line in each.splitlines()] for each in feedbacks] == [
+        ["- 3.1.1", "- 2.1.1", "- 1.1.1"],
+        ["- 1.1.1", "- 3.1.1", "- 2.1.1"],
+    ]
+
+
 def test_without_a_failed_metric_the_others_are_weighed_again_and_the_result_says_so() -> None:
     scores = [metric("a", 0.9, weight=0.2), metric("b", 0.6, weight=0.4), metric("c", None, weight=0.4)]
 

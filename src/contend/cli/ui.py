@@ -32,6 +32,7 @@ STOP_REASONS: Mapping[ExitReason, str] = {
     "deadline": "its time is over",
     "max_rounds": "all rounds played",
     "target_score": "target score reached",
+    "criteria_met": "nothing is left to mend",
     "plateau": "no gain any more",
     "budget_reserve": "the budget's reserve is reached",
     "judge": "the judge sees no gain in another round",

@@ -28,7 +28,10 @@ LENGTH_WORDS: Mapping[Length, int] = {"brief": 500, "standard": 1500, "long": 35
 
 
 class DepthDefaults(NamedTuple):
-    """What a depth stands for where no option says otherwise. `teams`: how many enter at most; None for all."""
+    """What a depth stands for where no option says otherwise. `teams`: how many enter at most; None for all.
+
+    `mends_only`: one more round than `max_rounds` follows, which only mends.
+    """
 
     teams: int | None
     max_rounds: int
@@ -37,10 +40,13 @@ class DepthDefaults(NamedTuple):
     synthesis: bool
     length: Length
     timeout_per_team_seconds: int
+    mends_only: bool = False
 
 
 DEPTHS: Mapping[Depth, DepthDefaults] = {
-    "quick": DepthDefaults(1, 1, 2, 8, synthesis=False, length="standard", timeout_per_team_seconds=1200),
+    "quick": DepthDefaults(
+        1, 1, 2, 8, synthesis=False, length="standard", timeout_per_team_seconds=1200, mends_only=True
+    ),
     "standard": DepthDefaults(3, 2, 2, 20, synthesis=True, length="standard", timeout_per_team_seconds=2400),
     "deep": DepthDefaults(None, 3, 2, 30, synthesis=True, length="long", timeout_per_team_seconds=3600),
 }
@@ -66,7 +72,7 @@ class RunOptions(Record):
     criteria: Identifier | None = None
     """Criteria that people wrote: NAME of criteria/NAME.toml in the workspace. Left out: a model sets them."""
     depth: Depth | None = None
-    """quick: one team, one round; standard (left out): three teams, two rounds; deep: all teams, three rounds."""
+    """quick: one team, a round and one that mends; standard (left out): three teams, two rounds; deep: all, three."""
     length: Length | None = None
     """Words of the report: brief (about 500), standard (1,500), long (3,500). Left out: standard, long for deep."""
     teams: list[Identifier] | None = None
@@ -304,6 +310,8 @@ class ResolvedOptions(ContestLimits):
     depth: Depth = "standard"
     length: Length = "standard"
     synthesis: bool = True
+    mends_only: bool = False
+    """Rounds after the first only mend what judges named: no research, no reviewer, and no round judge."""
     max_iterations: Rounds = 5
     read_top: ReadTop = 5
     max_steps: Steps = 20

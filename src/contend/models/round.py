@@ -15,9 +15,10 @@ from contend.models.record import Identifier, Record, Score, Text, UtcDatetime, 
 from contend.models.task import CallUsage, RunUsage
 
 ExitReason = Literal[
-    Limit, "deadline", "max_rounds", "target_score", "plateau", "budget_reserve", "judge", "one_round", "failed"
-]
-"""Why a team stopped. `one_round`: a search has one round; `failed`: it forfeited.
+    Limit, "deadline", "criteria_met", "max_rounds", "target_score", "plateau", "budget_reserve", "judge", "one_round",
+    "failed",
+]  # fmt: skip
+"""Why a team stopped. `criteria_met`: nothing is left to mend; `one_round`: it only searches; `failed`: it forfeited.
 
 A run that is stopped from outside has none: it is interrupted, and its teams go on when it is resumed.
 """

@@ -176,7 +176,7 @@ class ResearchNodes:
 
 def _looks_further(work: Research) -> bool:
     """Whether a step of research follows."""
-    if not work.sources_on or work.steps >= work.options.max_steps:
+    if work.mends_only or not work.sources_on or work.steps >= work.options.max_steps:
         return False
     if work.pool["whole"] and [*work.sources_on] == [LOCAL]:
         return False
@@ -239,9 +239,9 @@ def _seen_by_reviewer(work: Research) -> list[str]:
 
 
 def to_write_from(work: Research) -> list[str]:
-    """The passages for drafting, in reading order; later additions are appended."""
-    held = work.pool["held"]
-    before = [each for each in work.passages if each in held]
+    """The passages for drafting, in reading order; later additions are appended, in later rounds, too."""
+    held, of_best = work.pool["held"], [each.id for each in work.best.passages] if work.best else []
+    before = [each for each in work.passages or of_best if each in held]
     return [*before, *in_reading_order(work.pool, [each for each in held if each not in before])]
 
 

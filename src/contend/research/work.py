@@ -68,8 +68,15 @@ class Research:
         return self.run.options
 
     @property
+    def mends_only(self) -> bool:
+        """Whether the round only mends what judges named in the best report."""
+        return self.options.mends_only and self.best is not None
+
+    @property
     def max_drafts(self) -> int:
         """Most drafts in a round, 1 to 10. From round 2 on, the best earlier report counts as the first draft."""
+        if self.mends_only:
+            return 1
         drafts = self.team.max_iterations or self.options.max_iterations
         return max(1, drafts - bool(self.best))
 

@@ -115,7 +115,7 @@ def _shown(state: ResearchState) -> list[MarkedPlace]:
 
 def _lookups(work: Research, tried: Sequence[str]) -> tuple[list[str], list[Action]]:
     """Searches in every source for what the draft calls not found and nobody has searched for yet."""
-    if work.draft is None or (work.pool["whole"] and len(work.sources_on) == 1):
+    if work.draft is None or work.mends_only or (work.pool["whole"] and len(work.sources_on) == 1):
         return [*tried], []
     words = [(part, text) for part, text in not_found_words(work.draft) if text not in tried]
     actions = [

@@ -148,6 +148,8 @@ class TeamNodes:
             team_id=view.team.team_id,
             round_number=view.round_number,
             criteria=state.get("criteria", []),
+            # Nobody follows the fixes of a round that only mends.
+            with_fixes=not view.options.mends_only or view.round_number < view.options.max_rounds,
         )
         return [Send("score_metric", task) for task in tasks]
 
@@ -163,6 +165,7 @@ class TeamNodes:
             [each.score for each in results],
             language=view.options.language,
             places={each.sentence.text: each.place for each in reversed(submission.draft.placed_sentences())},
+            doubts_first=view.options.mends_only,
         )
         new_round = Round(
             round_number=view.round_number,

@@ -241,50 +241,61 @@ async def judge_by_function(
 
 
 def evaluation_of(
-    metrics: Sequence[MetricScore], *, language: Language = "en", places: Mapping[str, str] | None = None
+    metrics: Sequence[MetricScore],
+    *,
+    language: Language = "en",
+    places: Mapping[str, str] | None = None,
+    doubts_first: bool = False,
 ) -> EvaluationResult:
     """The weighted mean over scored metrics (re-weighted where some are unscored), None where no judge gave a score.
 
     `places`: where each sentence stands in the submission. The feedback lists what to mend, a line each and nothing
-    cut: by criteria, by the other judges, by code; then what bears on the whole score.
+    cut: by criteria, by the other judges, by code; then what bears on the whole score. `doubts_first`: statements that
+    are not shown stand before all else.
     """
     scores = medians(metrics, language)
     overall, notes = _overall(scores, language)
-    lines = [*_fixes(scores, places or {}, language), *notes]
+    lines = [*_fixes(scores, places or {}, language, doubts_first=doubts_first), *notes]
     return EvaluationResult(overall=overall, metrics=scores, feedback="\n".join(lines))
 
 
-def _fixes(metrics: Sequence[MetricScore], places: Mapping[str, str], language: Language) -> list[str]:
+def _fixes(
+    metrics: Sequence[MetricScore], places: Mapping[str, str], language: Language, *, doubts_first: bool
+) -> list[str]:
     """What judges want changed, coverage first, then the lowest metric; of one that names no fix its reason.
 
     What several say of one place stands together, and with it that its passages do not say it, or say a part.
     """
     weighty = [metric for metric in metrics if metric.score is not None and metric.weight > 0]
     lowest = sorted(weighty, key=lambda metric: (metric.name != "coverage" or not metric.fixes, metric.score or 0.0))
+    marks, words = _marks(metrics, language), WORDS[language].feedback
+    placed = {text: mark for text, mark in marks.items() if text in places}
     by_place: dict[str, list[str]] = {}
+    for text, mark in (placed if doubts_first else {}).items():
+        by_place.setdefault(places[text], []).append(mark)
     for metric in lowest:
         for fix in metric.fixes:
             by_place.setdefault(fix.where, []).append(fix.what)
         if not metric.fixes and metric.name != "citation_support" and metric.score != 1:
             by_place[f"{metric.name} {shown_score(metric.score, language)}"] = [metric.reason]
-    marks, words = _marks(metrics, language), WORDS[language].feedback
-    for text, mark in marks.items():
-        if text in places:
-            by_place.setdefault(places[text], []).append(mark)
+    for text, mark in placed.items():
+        by_place.setdefault(places[text], []).append(mark)
     lines = [f"- {place}: {' '.join(dict.fromkeys(whats))}" for place, whats in by_place.items()]
     quotes = (words.quoted.format(mark=mark, text=text) for text, mark in marks.items() if text not in places)
     return [*lines, *(f"- {line}" for line in quotes)]
 
 
 def _marks(metrics: Sequence[MetricScore], language: Language) -> dict[str, str]:
-    """What is lacking of the sentences that are not supported, or only in part."""
+    """What is lacking of the sentences that are not supported, then of those that are in part."""
     support, words = [metric for metric in metrics if metric.name == "citation_support"], WORDS[language].feedback
     lacking = {text: what for metric in support for text, what in metric.partly.items()}
-    marks = {text: words.said_in_part.format(lacking=what) for text, what in lacking.items()}
+    marks = {}
     for text in (each for metric in support for each in metric.evidence):
         why = lacking.get(text)
         marks[text] = words.unsupported_because.format(lacking=why) if why else words.unsupported
-    return marks
+    return marks | {
+        text: words.said_in_part.format(lacking=what) for text, what in lacking.items() if text not in marks
+    }
 
 
 def medians(samples: Sequence[MetricScore], language: Language) -> list[MetricScore]:

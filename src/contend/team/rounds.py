@@ -39,6 +39,9 @@ class NextStep(Record):
     confidence: Score | None = None
 
 
+_NOTHING_LEFT = NextStep(step="stop", reasoning="no judge names anything to mend", exit_reason="criteria_met")
+
+
 class TeamView(NamedTuple):
     """A TeamState, read once. `round_number` is the round being played, 0 before the first.
 
@@ -116,10 +119,12 @@ class TeamView(NamedTuple):
 
     def decide(self, rounds: Sequence[Round]) -> NextStep:
         """What follows these rounds, as far as it needs no call."""
-        ledger = self.run.ledger
+        ledger, options = self.run.ledger, self.options
+        if options.mends_only and self.team.kind == "graph":  # which plays a whole round, or none
+            options = options.model_copy(update={"max_rounds": 1})
         return decide(
             rounds,
-            self.options,
+            options,
             hard_stop=ledger.exhausted_limit(),
             remaining_share=ledger.remaining_share(),
             active_seconds=ledger.clock.team_seconds(self.team.team_id),
@@ -213,6 +218,8 @@ def decide(  # noqa: PLR0911 - one return for each reason, in the order that hol
 ) -> NextStep:
     """Hard stops, then the rounds that must be played, then the stops without a call; else the judge is asked.
 
+    Where further rounds only mend, no judge is asked: what is left to mend decides.
+
     `hard_stop`: the hard budget that is used up; `remaining_share`: 0.0 to 1.0 of the budgets;
     `max_rounds`: what this kind of team plays at most.
     """
@@ -234,7 +241,18 @@ def decide(  # noqa: PLR0911 - one return for each reason, in the order that hol
         return _stop("plateau", f"no gain in the last {count_text(judgment.patience, 'rounds')}")
     if remaining_share < judgment.budget_reserve:
         return _stop("budget_reserve", f"{remaining_share:.0%} of a budget is left, which is kept back")
+    if options.mends_only:
+        left = left_to_mend(rounds[-1].metrics)
+        return NextStep(step="go_on", reasoning=f"{left} left to mend") if left else _NOTHING_LEFT
     return NextStep(step="ask_judge", reasoning="the round judge decides")
+
+
+def left_to_mend(metrics: Sequence[MetricScore]) -> int:
+    """How many fixes judges named, and statements that are not shown, or only in part."""
+    statements = {
+        text for each in metrics if each.name == "citation_support" for text in (*each.evidence, *each.partly)
+    }
+    return len(statements) + sum(len(each.fixes) for each in metrics)
 
 
 def after_judgment(judgment: Judgment, *, confidence_threshold: float) -> NextStep:

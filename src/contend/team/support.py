@@ -75,6 +75,10 @@ class CheckedClaim:
         return self.check.level != "supported" and not self.statement.claim.refuted
 
     @property
+    def contradicted(self) -> bool:
+        return self.verdict is not None and self.verdict.verdict == "contradicted"
+
+    @property
     def key(self) -> str:
         """The same for the same words with the same passages, whoever wrote them, in whichever round."""
         parts = [self.text, self.statement.claim.expression, *sorted(each.id for each in self.passages)]
@@ -115,7 +119,7 @@ async def citation_support(
     A sentence counts once, however often it stands in the report: with its weakest citation. One that names no passage
     counts as not supported, unless a passage says it or it is a judgement, an open question or one of the limits. In a
     run set to a language model, its word decides on the doubtful ones; where it fails, code's stands. `evidence`: the
-    sentences that are not supported, the weakest first.
+    sentences that are not supported, first those that are contradicted, then the weakest.
     """
     run, citations = await services.run(task), await citations_of(services, task, submission)
     usage = await ask_about(services, task, citations.doubtful())
@@ -129,7 +133,9 @@ def support_of(
     words, claims, without_source = WORDS[language].feedback, citations.claims, citations.without_source
     if not claims:
         return MetricResult(score=config.with_score(None, words.no_passage_cited, applies=False))
-    bad = sorted((each for each in claims if not each.value), key=lambda each: each.check.support)
+    bad = sorted(
+        (each for each in claims if not each.value), key=lambda each: (not each.contradicted, each.check.support)
+    )
     good = sum(each.value == 1 for each in claims)
     near = len(claims) - good - len(bad)
     reason = words.sentences_supported.format(good=good, all=len(claims))
