@@ -73,13 +73,6 @@ class StaticEmbedder:
                 vectors[place] = mean / (np.linalg.norm(mean) or 1.0)
         return vectors
 
-    def words(self, words: Sequence[str]) -> Vectors:
-        """One row per word, the sum over its tokens: the more telling a word is, the longer its vector."""
-        import numpy as np  # noqa: PLC0415 - see above
-
-        sums = [self._words[self._tokens(word)].sum(axis=0, dtype=np.float32) for word in words]
-        return np.array(sums, dtype=np.float32).reshape(len(words), self._words.shape[1])
-
     def _tokens(self, text: str) -> list[int]:
         # One by one: for a handful of texts, a batch's threads cost more than they do.
         tokens: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids

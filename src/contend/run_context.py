@@ -52,7 +52,7 @@ class RunContext:
     sources_off: dict[str, str] = field(default_factory=dict)
     """The reason by name of each source that failed."""
     verdicts: dict[str, CitationWord] = field(default_factory=dict)
-    """What a model has said of doubtful citations, by their keys."""
+    """What judges have said of statements, by their keys."""
     screening: dict[str, asyncio.Future[bool]] = field(default_factory=dict)
     """Whether a model takes a passage for one that speaks to AI systems, by id; teams wait for a call that is out."""
 

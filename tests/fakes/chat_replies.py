@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from contend.checks.notations import bare
 from contend.text import bare_text, estimate_tokens, question_language, shorten, split_sentences, terms
 
 _PASSAGE = re.compile(r"^<P(\d+)-[0-9a-f]{8}>.*\n", re.MULTILINE)
@@ -198,11 +199,14 @@ def _revision(request: ChatRequest) -> dict[str, Any]:
 
 
 def _quotes(request: ChatRequest) -> list[dict[str, Any]]:
-    """Sentences of the passages, those nearest to the question first. A lesson that says so leaves none."""
+    """Sentences of the passages, each as its own quote; those nearest to the question first.
+
+    A lesson that says so leaves none.
+    """
     if any("leave the sources out" in lesson for lesson in request.blocks("bullet")):
         return []
     quotes = [
-        _statement(sentence, [number])
+        _statement(sentence, [number], quotes=[sentence] if bare(sentence) in bare(passage) else [])
         for number, passage in zip(request.passages, request.passage_texts, strict=False)
         for sentence in _quotable(passage)[:3]
     ]
@@ -210,8 +214,8 @@ def _quotes(request: ChatRequest) -> list[dict[str, Any]]:
     return sorted(quotes, key=lambda quote: -len(words_wanted & set(_words(str(quote["text"])))))
 
 
-def _statement(text: str, sources: list[int], kind: str = "stated") -> dict[str, Any]:
-    return {"text": text, "sources": sources, "kind": kind, "basis": ""}
+def _statement(text: str, sources: list[int], kind: str = "stated", *, quotes: Sequence[str] = ()) -> dict[str, Any]:
+    return {"text": text, "sources": sources, "quotes": [*quotes], "kind": kind, "basis": ""}
 
 
 def _row(statement: dict[str, Any]) -> dict[str, Any]:
@@ -219,7 +223,8 @@ def _row(statement: dict[str, Any]) -> dict[str, Any]:
     sources = statement["sources"]
     texts = (statement["text"][:80], "above")
     cells = [{"text": text, "sources": sources} for text in texts]
-    return {"cells": cells, "sources": [], "kind": statement["kind"], "basis": statement["basis"]}
+    quotes = [texts[0]] if statement["quotes"] else []
+    return {"cells": cells, "sources": [], "quotes": quotes, "kind": statement["kind"], "basis": statement["basis"]}
 
 
 def _mended(_request: ChatRequest) -> dict[str, Any]:
@@ -300,7 +305,26 @@ def _verdicts(request: ChatRequest) -> dict[str, Any]:
         wobble = _hash(_DATE.sub("", text) + name) % 15
         fixes = [{"where": "summary 1", "what": f"Raise {name}."}]
         metrics.append({"metric": name, **metric, "fixes": fixes, "percent": max(0, metric["percent"] - wobble)})
-    return {"citations": [], "criteria": criteria, "metrics": metrics, "missing": []}
+    lines = dict(re.findall(r"^(\S+(?: \d+)?): (.+)$", re.sub(r" \[P\d+\]|\[P\d+\]", "", text), re.MULTILINE))
+    asked = re.findall(r"^(\d+)\. (.+?)(?:, by|、)\s?P\d", request.user, re.MULTILINE)
+    citations = [_citation(request, int(number), lines.get(place, "")) for number, place in asked]
+    return {"citations": citations, "criteria": criteria, "metrics": metrics, "missing": []}
+
+
+def _citations(request: ChatRequest) -> dict[str, Any]:
+    statements = enumerate(request.blocks("sentence"), start=1)
+    return {"citations": [_citation(request, number, text) for number, text in statements]}
+
+
+def _citation(request: ChatRequest, number: int, text: str) -> dict[str, Any]:
+    """A statement is said by the sentence of a passage that has most of its words, where it has two thirds of them."""
+    own = set(_words(text))
+    sentences = [each for passage in request.passage_texts for each in split_sentences(passage) if len(each) <= 400]
+    nearest = max(sentences, key=lambda each: len(own & set(_words(each))), default="")
+    is_said = 3 * len(own & set(_words(nearest))) >= 2 * len(own)
+    reason = "It has its words." if is_said else "It has other words."
+    verdict = "stated" if is_said else "absent"
+    return {"number": number, "reason": reason, "quote": nearest if is_said else "", "verdict": verdict}
 
 
 def _pairwise(request: ChatRequest) -> dict[str, Any]:
@@ -450,6 +474,7 @@ _REPLIES = {
     "CriteriaReply": _criteria,
     "PartsReply": _parts,
     "VerdictsReply": _verdicts,
+    "CitationReply": _citations,
     "MetricReply": _metric,
     "PairwiseReply": _pairwise,
     "InjectionReply": _injection,

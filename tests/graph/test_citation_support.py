@@ -1,16 +1,17 @@
-"""Whether what is cited says it: by code, and for doubtful sentences by the judges' model."""
+"""Whether what is cited shows it: by proof, and for statements that quote nothing by the judges' model."""
 
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from contend.checks import Claim, ClaimCheck, DraftClaim, PassageText
 from contend.models.evaluation import CitationWord
-from contend.team.support import CheckedClaim, Citations
+from contend.models.research import CitedSentence, Passage, Refutation
+from contend.team.support import Citations, CitedStatement
 from contend.text import without_marks
 from fakes.chat_replies import report_reply, whole, with_findings
 from fakes.contests import Contest, judge_apart, metrics_of, rounds_of, write_workspace
@@ -73,24 +74,38 @@ async def test_one_right_sentence_is_published(contest: Contest, documents: Path
     assert outcome.report.executive_summary == "The plant makes 4,200 units a month[1]."
 
 
-# By code it could be either: the words are its source's, the meaning is not.
 TWISTED = "A killed process loses its workspace and begins again from nothing."
+SAYS_OTHERWISE = "resume reads this checkpoint and goes on from there"
 
 
 def asked_about_citations(vendors: Vendors) -> list[str]:
     return [call.user for call in vendors.calls if call.prompt == "citation/check"]
 
 
-@pytest.mark.parametrize(
-    ("verdict", "supported"), [("stated", True), ("derived", True), ("contradicted", False), ("absent", False)]
-)
-async def test_a_judge_is_asked_about_all_that_code_does_not_see_supported_and_its_word_decides(
-    contest: Contest, vendors: Vendors, verdict: str, *, supported: bool
+def judged(
+    vendors: Vendors, verdict: str, *, quote: str = SAYS_OTHERWISE, reason: str = "They say it goes on."
 ) -> None:
-    findings = {"text": TWISTED, "sources": [1]}, {"text": CHEESE, "sources": [1]}
-    vendors.malform(with_findings(*findings), prompt="research/write")
-    answer = {"number": 1, "reason": "Nothing of beginning anew.", "verdict": verdict}
+    """The judge's word on the first statement that quotes nothing."""
+    answer = {"number": 1, "reason": reason, "quote": quote, "verdict": verdict}
     vendors.reply(json.dumps({"citations": [answer]}), prompt="citation/check")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "quote", "shown"),
+    [
+        ("stated", SAYS_OTHERWISE, True),
+        ("derived", SAYS_OTHERWISE, True),
+        ("stated", "", False),
+        ("stated", "it loses its workspace", False),
+        ("contradicted", SAYS_OTHERWISE, False),
+        ("absent", "", False),
+    ],
+)
+async def test_a_judge_is_asked_about_what_quotes_nothing_and_its_word_counts_with_a_quote_that_stands(
+    contest: Contest, vendors: Vendors, verdict: str, quote: str, *, shown: bool
+) -> None:
+    vendors.malform(with_findings({"text": TWISTED, "sources": [1]}), prompt="research/write")
+    judged(vendors, verdict, quote=quote)
 
     outcome = await contest.run(THEME, max_rounds=1, learn=False)
 
@@ -99,23 +114,49 @@ async def test_a_judge_is_asked_about_all_that_code_does_not_see_supported_and_i
     to_check = without_marks((outcome.markdown or "").partition("Citations to check")[2])
     assert TWISTED in call
     assert "The command resume reads this checkpoint" in call
-    assert (TWISTED in support.evidence, CHEESE in support.evidence) == (not supported, True)
-    assert (TWISTED in to_check, CHEESE in to_check) == (not supported, True)
-    assert supported or re.search(r"killed process loses .* Nearest in the source: “.{20,}”", to_check)
+    assert (TWISTED in support.evidence) is not shown
+    assert (TWISTED in to_check) is not shown
 
 
-def test_a_judges_word_is_for_a_sentence_its_calculation_and_its_passages() -> None:
-    both = PassageText("a", "A", "It hums."), PassageText("b", "B", "It sings.")
+HUM, SING = (Passage(id=each, url=f"https://{each}.example", title=each, text="It hums 8 Hz.") for each in ("a", "b"))
 
-    def checked(expression: str = "", passages: tuple[PassageText, ...] = both) -> CheckedClaim:
-        claim = Claim(text="It is 8.", kind="derived", expression=expression)
-        return CheckedClaim(DraftClaim("summary 1", claim, passages), ClaimCheck(level="supported", support=0.9))
 
-    citations = Citations([checked(), checked("2 * 4")], 0)
+def statement(*, speaks: bool = False, word: CitationWord | None = None, **fields: object) -> CitedStatement:
+    sentence = CitedSentence.model_validate({"text": "It is 8.", "passages": ["a", "b"], **fields})
+    passages = tuple(each.model_copy(update={"speaks_to_ai": speaks}) for each in (HUM, SING))
+    return CitedStatement("summary 1", sentence, passages, word)
 
-    assert checked().key == checked(passages=both[::-1]).key != checked("2 * 4").key
-    claims = citations.with_verdicts({checked().key: CitationWord("absent")}).claims
-    assert [each.value for each in claims] == [0.0, 1.0]
+
+REFUTED = [Refutation(rule="figure", detail="9")]
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        (statement(), None),
+        (statement(quotes=["hums 8 Hz"]), 1.0),
+        (statement(kind="derived", basis="2 * 4"), 1.0),
+        (statement(word=CitationWord("stated")), 1.0),
+        (statement(quotes=["hums 8 Hz"], word=CitationWord("partly", "The unit.")), 0.5),
+        (statement(quotes=["hums 8 Hz"], word=CitationWord("contradicted", "It is 9.")), 0.0),
+        (statement(refuted=REFUTED, word=CitationWord("stated")), 0.0),
+        (statement(quotes=["hums 8 Hz"], speaks=True, word=CitationWord("stated")), 0.0),
+    ],
+)
+def test_a_statement_is_refuted_by_code_shown_by_a_quote_doubted_by_a_judge_or_not_judged(
+    given: CitedStatement, value: float | None
+) -> None:
+    assert given.value == value
+    assert bool(given.reason("en")) == (value is not None and value < 1)
+
+
+def test_a_judges_word_is_for_a_statement_its_sum_and_its_passages() -> None:
+    plain, reckoned = statement(kind="derived"), statement(kind="derived", basis="2 * 4")
+    turned = replace(plain, passages=plain.passages[::-1])
+
+    assert plain.key == turned.key != reckoned.key
+    words = {plain.key: CitationWord("absent", "Nothing of it.")}
+    assert [each.value for each in Citations([plain, reckoned], 0).with_words(words).statements] == [0.0, 1.0]
 
 
 @pytest.mark.parametrize("verdict", ["contradicted", "absent"])
@@ -123,46 +164,46 @@ async def test_a_sentence_that_is_not_said_is_sent_back_with_the_judges_reason_a
     contest: Contest, vendors: Vendors, verdict: str
 ) -> None:
     vendors.malform(with_findings({"text": TWISTED, "sources": [1]}), prompt="research/write")
-    reason = "They say that it goes on."
-    verdicts = [{"number": 1, "reason": reason, "verdict": verdict}]
-    vendors.reply(json.dumps({"citations": verdicts}), prompt="citation/check")
+    judged(vendors, verdict, reason="They say that it goes on.")
 
     outcome = await contest.run(THEME, max_rounds=1, learn=False)
 
+    its_words = f" In the source: “{SAYS_OTHERWISE}”" if verdict == "contradicted" else ""
+    reason = f"They say that it goes on.{its_words}"
     assert f"What it cites does not say this ({reason})." in rounds_of(contest)[0].feedback
     report, _, to_check = without_marks(outcome.markdown or "").partition("Citations to check")
     assert f"{TWISTED} ⚠" in report
     assert to_check.count(TWISTED.rstrip(".")) == 1
+    assert reason in to_check
 
 
 async def test_a_sentence_said_in_part_counts_half_is_sent_back_with_what_is_missing_and_carries_no_sign(
     contest: Contest, vendors: Vendors
 ) -> None:
     vendors.malform(with_findings({"text": TWISTED, "sources": [1]}), prompt="research/write")
-    verdict = {"number": 1, "reason": "That it begins anew is not there.", "verdict": "partly"}
-    vendors.reply(json.dumps({"citations": [verdict]}), prompt="citation/check")
+    reason = "That it begins anew is not there."
+    judged(vendors, "partly", quote="", reason=reason)
 
     outcome = await contest.run(THEME, max_rounds=1, learn=False)
 
     row = rounds_of(contest)[0]
     support = metrics_of(row)["citation_support"]
     report, _, to_check = without_marks(outcome.markdown or "").partition("Citations to check")
-    assert support.partly == {TWISTED: verdict["reason"]}
+    assert support.partly == {TWISTED: reason}
     assert TWISTED not in support.evidence
-    assert f"says only a part of this ({verdict['reason']})." in row.feedback
-    assert re.search(rf"{re.escape(TWISTED.rstrip('.'))}.*\(said in part: {verdict['reason']}\)", to_check)
+    assert f"says only a part of this ({reason})." in row.feedback
+    assert re.search(rf"{re.escape(TWISTED.rstrip('.'))}.*\(said in part: {reason}\)", to_check)
     assert f"{TWISTED} ⚠" not in report
 
 
-async def test_a_judge_is_asked_about_a_sentence_from_a_source_in_another_language(
+async def test_a_judge_shows_a_statement_by_a_source_in_another_language(
     contest: Contest, documents: Path, vendors: Vendors
 ) -> None:
     for name in ("resume.md", "teams.md", "scores.html"):
         (documents / name).unlink()
     text = "A call that was under way when the process was killed is made again."
     vendors.malform(with_findings({"text": text, "sources": [1]}), prompt="research/write")
-    verdicts = [{"number": number, "reason": "So it stands there.", "verdict": "stated"} for number in range(1, 9)]
-    vendors.reply(json.dumps({"citations": verdicts}), prompt="citation/check")
+    judged(vendors, "stated", quote="実行中だった呼び出しだけをやり直します")
 
     await contest.run(THEME, max_rounds=1, learn=False, language="en")
 
@@ -181,13 +222,13 @@ async def test_citations_to_check_are_the_published_sentences(contest: Contest, 
     statement, _, reason = claim.partition("].")
     assert f"1. {statement}]. ⚠\n" in (outcome.markdown or "")
     assert re.search(r"green cheese from Gouda\[\d$", statement)
-    assert "Nearest in the source: “" in reason
+    assert "It has other words" in reason
     files = [file.read_text("utf-8") for file in (contest.workspace / "results").rglob("report.*")]
     assert len(files) == len(outcome.files)
     assert not [text for text in files if re.search(r"evil|CANARY|doi:", text)]
 
 
-DOUBTFUL = (
+UNQUOTED = (
     "The captain gave a command and the ship goes on to Japan.",
     "Engineers read a file about bridges and hold a meeting afterwards.",
     "Nobody may copy the workspace while another program reads that file.",
@@ -198,28 +239,31 @@ DOUBTFUL = (
 )
 
 
-async def test_a_judge_is_asked_about_all_doubtful_citations_at_once_with_each_passage_whole_and_once(
+async def test_a_judge_is_asked_about_all_that_quotes_nothing_at_once_with_each_passage_whole_and_once(
     contest: Contest, vendors: Vendors
 ) -> None:
-    vendors.malform(with_findings(*({"text": text, "sources": [1]} for text in DOUBTFUL)), prompt="research/write")
+    vendors.malform(with_findings(*({"text": text, "sources": [1]} for text in UNQUOTED)), prompt="research/write")
 
     await contest.run(THEME, max_rounds=1, learn=False)
 
     (call,) = asked_about_citations(vendors)
-    assert set(DOUBTFUL) <= set(re.findall(r"<sentence-[0-9a-f]{8}>(.*?)</sentence-", call))
+    assert set(UNQUOTED) <= set(re.findall(r"<sentence-[0-9a-f]{8}>(.*?)</sentence-", call))
     assert call.count("The command resume reads this checkpoint") == 1
 
 
-async def test_where_the_judge_of_citations_fails_what_code_found_stands(contest: Contest, vendors: Vendors) -> None:
+async def test_where_the_judge_of_citations_fails_nobody_has_judged_what_quotes_nothing(
+    contest: Contest, vendors: Vendors
+) -> None:
     vendors.malform(with_findings({"text": TWISTED, "sources": [1]}), prompt="research/write")
     vendors.fail(prompt="citation/check", status=401)
 
-    await contest.run(THEME, max_rounds=1, learn=False)
+    outcome = await contest.run(THEME, max_rounds=1, learn=False)
 
     support = metrics_of(rounds_of(contest)[0])["citation_support"]
     assert len(asked_about_citations(vendors)) == 1
-    assert "only near to what they cite, or said in part: 1" in support.reason
-    assert support.evidence == []
+    assert "judged by nobody: 1" in support.reason
+    assert (support.score, support.evidence) == (1.0, [])
+    assert "⚠" not in (outcome.markdown or "")
 
 
 async def test_a_sentence_repeated_with_its_citation_adds_nothing_to_support(
@@ -239,15 +283,14 @@ async def test_a_sentence_repeated_with_its_citation_adds_nothing_to_support(
 
 
 @pytest.mark.parametrize("parts", [("summary", "findings"), ("findings", "summary")])
-async def test_a_sentence_counts_with_its_weakest_citation(
+async def test_a_statement_counts_as_it_is_shown_least(
     contest: Contest, vendors: Vendors, parts: tuple[str, str]
 ) -> None:
-    vendors.fail(prompt="citation/check", status=401)
     await contest.run(THEME, max_rounds=1, learn=False)
     (prompt,) = [call.user for call in vendors.calls if call.prompt == "research/write"]
     text = "The command resume reads this checkpoint and goes on from there."
     numbers = (numbers_of(prompt, words) for words in (text, "Each team has a stance of its own"))
-    right, wrong = ([whole({"text": text, "sources": own})] for own in numbers)
+    right, wrong = ([whole({"text": text, "sources": own, "quotes": [text]})] for own in numbers)
     vendors.malform(
         lambda reply: json.dumps(json.loads(reply) | dict(zip(parts, (right, wrong), strict=True))),
         prompt="research/write",
@@ -259,10 +302,9 @@ async def test_a_sentence_counts_with_its_weakest_citation(
     assert (before, after) == ([], [text])
 
 
-async def test_a_sentence_that_cites_nothing_and_that_no_passage_says_costs_support_unless_it_names_a_limit(
-    contest: Contest, documents: Path, vendors: Vendors
+async def test_a_sentence_that_cites_nothing_costs_support_unless_it_names_a_limit(
+    contest: Contest, vendors: Vendors
 ) -> None:
-    (documents / "saikai.txt").unlink()  # whether a text in another language says it, code does not know
     bare = {"text": CHEESE, "sources": []}
     for change in (with_findings(), with_limits(bare), with_findings({**bare, "kind": "stated"})):
         vendors.heal()
@@ -287,8 +329,7 @@ async def test_a_doubtful_row_is_signed_in_its_table_and_listed_by_its_cells(
     table = {"type": "table", "columns": ["Body", "Made of"], "rows": [row]}
     sections = [{"heading": "Bodies", "blocks": [table]}]
     vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"sections": sections}), prompt="research/write")
-    verdict = {"number": 1, "reason": "Nothing of cheese.", "verdict": "absent"}
-    vendors.reply(json.dumps({"citations": [verdict]}), prompt="citation/check")
+    judged(vendors, "absent", reason="Nothing of cheese.")
 
     outcome = await contest.run(THEME, max_rounds=1, learn=False, synthesis=False)
 

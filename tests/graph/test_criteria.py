@@ -44,6 +44,11 @@ def calls_of(vendors: Vendors, *prompts: str) -> list[Call]:
     return [call for call in vendors.calls if call.prompt in prompts]
 
 
+def said(numbers: range, *, quote: str, verdict: str = "stated") -> list[dict[str, Any]]:
+    """A judge's word on statements that quote nothing."""
+    return [{"number": each, "reason": "So it stands there.", "quote": quote, "verdict": verdict} for each in numbers]
+
+
 def criteria(*texts: str) -> str:
     """Eight criteria, those given first; each weighs 5, the others 1."""
     others = [f"It names detail number {number}" for number in range(1, 9 - len(texts))]
@@ -145,7 +150,7 @@ def test_a_judge_sees_places_passages_and_instructions_and_no_names(with_wish: F
 
     assert len(calls) == 2 * 2 + 1, "each team's rounds, and the merged report"
     for call in calls:
-        assert re.search(r"^1\.1\.1: .+ \[P\d+\]$", call.user, re.MULTILINE)
+        assert re.search(r"^1\.1\.1: .+ \[P\d+\] «“.+”»$", call.user, re.MULTILINE)
         assert re.search(r"^<P1-\w+>", call.user, re.MULTILINE)
         assert WISH in call.user
         assert not re.search(r"\b(?:alpha|beta)\b", call.system + call.user, re.IGNORECASE)
@@ -377,10 +382,10 @@ def test_a_criterion_without_a_verdict_takes_no_part_and_none_at_all_leaves_cove
     assert coverage_of(config, two, [partly.model_copy(update={"fix": None})], "ja").fixes[0].where == "レポート全体"
 
 
-async def test_a_doubtful_citation_is_asked_about_once_in_a_run(contest: Contest, vendors: Vendors) -> None:
+async def test_a_statement_without_a_quote_is_asked_about_once_in_a_run(contest: Contest, vendors: Vendors) -> None:
     sentence = {"text": "A killed process loses its workspace.", "sources": [1], "kind": "stated", "basis": ""}
     vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"findings": [sentence]}), prompt="research/write")
-    verdicts = [{"number": number, "reason": "So it stands there.", "verdict": "stated"} for number in range(1, 40)]
+    verdicts = said(range(1, 40), quote="When the process is killed")
     vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"citations": verdicts}), prompt="evaluator/verdicts")
 
     await contest.run(THEME, teams=["alpha"], min_rounds=2, max_rounds=2, max_iterations=1, learn=False)
@@ -404,7 +409,7 @@ async def test_passages_whose_statements_a_judge_has_seen_to_hold_are_named_and_
         from_first = json.loads(re.sub(r'"sources": \[[\d, ]+\]', '"sources": [1]', reply))
         return json.dumps(from_first | {"findings": [sentence]})
 
-    verdicts = [{"number": number, "reason": "So it stands there.", "verdict": verdict} for number in range(1, 40)]
+    verdicts = said(range(1, 40), quote="再開の仕組み", verdict=verdict)
     vendors.malform(draft, prompt="research/write")
     vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"citations": verdicts}), prompt="evaluator/verdicts")
 
@@ -417,7 +422,7 @@ async def test_passages_whose_statements_a_judge_has_seen_to_hold_are_named_and_
     assert bool(re.search(r"# Other passages that it cites\n[\s\S]+?\n- .+: P2\n", second)) is not shown
 
 
-async def test_citations_that_are_too_many_for_one_reply_are_asked_about_by_themselves(
+async def test_statements_that_are_too_many_for_one_reply_are_asked_about_by_themselves(
     contest: Contest, vendors: Vendors
 ) -> None:
     texts = [f"A killed process loses its workspace number {number}." for number in range(120)]
@@ -425,7 +430,7 @@ async def test_citations_that_are_too_many_for_one_reply_are_asked_about_by_them
     blocks = [{"type": "paragraph", "sentences": sentences[at : at + 12]} for at in range(0, 120, 12)]
     section = {"heading": "Workspaces", "blocks": blocks}
     vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"sections": [section]}), prompt="research/write")
-    verdicts = [{"number": number, "reason": "So it stands there.", "verdict": "stated"} for number in range(1, 101)]
+    verdicts = said(range(1, 101), quote="When the process is killed")
     vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"citations": verdicts}), prompt="evaluator/verdicts")
     vendors.reply(json.dumps({"citations": verdicts}), prompt="citation/check")
 
@@ -437,7 +442,7 @@ async def test_citations_that_are_too_many_for_one_reply_are_asked_about_by_them
     assert len({*asked_about}) + len({*others}) == 120
     (support,) = (metrics_of(event)["citation_support"] for event in rounds_of(contest))
     assert not [text for text in texts if text in support.evidence or text in support.partly]
-    assert not support.reason.count("near")
+    assert "judged by nobody" not in support.reason
 
 
 async def test_a_judge_that_fails_leaves_citations_to_code(contest: Contest, vendors: Vendors) -> None:

@@ -110,7 +110,8 @@ async def test_the_judges_word_on_its_citations_decides_what_a_merged_report_mar
     text = "Merged: a killed process loses its workspace and begins again from nothing."
     merging(vendors, text)
     preferring(vendors, merged=True)
-    answer = {"number": 1, "reason": "Read against its passage.", "verdict": verdict}
+    quote = "When the process is killed"
+    answer = {"number": 1, "reason": "Read against its passage.", "quote": quote, "verdict": verdict}
     vendors.malform(
         lambda reply: json.dumps(json.loads(reply) | {"citations": [answer]}),
         prompt="evaluator/verdicts",

@@ -68,7 +68,7 @@ async def test_a_report_that_cites_nothing_has_no_support_to_measure_and_is_capp
 ) -> None:
     def without_citations(reply: str) -> str:
         report = json.loads(reply)
-        bare = [{**each, "sources": [], "kind": "judgement"} for each in report["findings"]]
+        bare = [{**each, "sources": [], "quotes": [], "kind": "judgement"} for each in report["findings"]]
         return report_reply(bare[:2], bare)
 
     vendors.malform(without_citations, prompt="research/write")

@@ -1,9 +1,9 @@
-"""Citations: their numbers, whether what they cite was retrieved, and what a draft cites where."""
+"""Citations: their numbers, and whether what they cite was retrieved."""
 
 import pytest
 
-from contend.checks import Claim, PassageText, check_validity, citation_numbers, claims_of
-from contend.models.research import CitedSentence, Draft, Paragraph, Passage, ResearchReport, SearchResult, Section
+from contend.checks import check_validity, citation_numbers
+from contend.models.research import ResearchReport, SearchResult
 
 
 def source(url: str) -> SearchResult:
@@ -94,27 +94,3 @@ def test_a_retrieved_address_in_the_text_is_valid_with_its_brackets() -> None:
     address = "https://a.example/hum_(sound)"
 
     assert check_validity(report(f"It hums (see {address})."), {address}) == (1, 1, [])
-
-
-def test_a_drafts_statements_come_with_the_passages_they_name_and_no_others() -> None:
-    passages = [
-        Passage(id="a1", url="https://a.example", title="A", text="First part."),
-        Passage(id="a2", url="https://a.example", title="A", text="Second part."),
-    ]
-    hums = CitedSentence(text="It hums.", passages=["a1", "gone"])
-    derived = CitedSentence(text="It is 8.", passages=["a2"], kind="derived", basis="2 * 4")
-    opened = CitedSentence(text="Nothing on wind.", kind="open", basis="wind")
-    section = Section(blocks=[Paragraph(sentences=[derived])])
-    draft = Draft(summary=[hums], findings=[opened], sections=[section], limits=[hums])
-
-    first = PassageText("a1", "A", "First part.")
-    assert claims_of(draft, passages) == [
-        ("summary 1", Claim(text="It hums."), (first,)),
-        ("finding 1", Claim(text="Nothing on wind.", kind="open"), ()),
-        (
-            "1.1.1",
-            Claim(text="It is 8.", kind="derived", expression="2 * 4"),
-            (PassageText("a2", "A", "Second part."),),
-        ),
-        ("limit 1", Claim(text="It hums."), (first,)),
-    ]

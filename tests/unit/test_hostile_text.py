@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 from langchain_core.messages import HumanMessage
 
-from contend.checks.figures import stated_figures
+from contend.checks.notations import notes_of
 from contend.errors import InputError
 from contend.preflight import question_of
 from contend.text import clean, normalize
@@ -78,7 +78,7 @@ def test_a_pattern_that_is_quick_on_all_text_is_no_suspect(good: str) -> None:
 def test_the_work_on_figures_grows_no_faster_than_the_text() -> None:
     def seconds(text: str) -> float:
         began = time.process_time()
-        stated_figures.__wrapped__(text)
+        notes_of.__wrapped__(text)
         return time.process_time() - began
 
     assert min(seconds("1 " * 6_000 * TIMES) for _ in range(3)) < MOST_GROWTH * max(0.001, seconds("1 " * 6_000))

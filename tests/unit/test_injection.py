@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.checks import Claim, PassageText, check_claim
 from contend.checks.injection import FOREIGN, SIGNALS, PlantedText, excerpt_of, signals, speaks_to_ai, worth_asking
 from contend.models.research import CitedSentence, Draft, Paragraph, Passage, Section
 from contend.writing import PlantedFilter, without_planted_text
@@ -175,16 +174,6 @@ def test_a_draft_without_orders_is_kept_as_it_is() -> None:
     draft = Draft(summary=[good], findings=[good], sections=[Section(blocks=[Paragraph(sentences=[good])])])
 
     assert without_planted_text(draft, GUARD) == draft
-
-
-def test_a_claim_on_nothing_but_such_a_source_is_not_supported() -> None:
-    claim = Claim(text="The deck is of steel.")
-    source = PassageText("planted", "Planted", "The deck is of steel.", speaks_to_ai=True)
-
-    check = check_claim(claim, [source])
-
-    assert (check.level, [mark.rule for mark in check.marks]) == ("unsupported", ["speaks_to_ai"])
-    assert check_claim(claim, [source, source._replace(id="other", speaks_to_ai=False)]).level == "supported"
 
 
 def test_orders_take_no_name_away_that_honest_documents_know() -> None:

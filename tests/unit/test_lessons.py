@@ -1,6 +1,5 @@
 """Which lessons are one, which may enter a playbook, where they go, which a run starts with."""
 
-from collections import Counter
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from contend.errors import InputError
 from contend.learning.curator import read_sections
 from contend.learning.graph import with_credit
 from contend.learning.meaning import LIKENESS, Nearness, same_words
-from contend.learning.screening import SCREENING_RULES, Sources, rejection_reason
+from contend.learning.screening import Sources, rejection_reason
 from contend.learning.selection import Holdout, choose_holdout, select_bullets
 from contend.models.playbook import Bullet, Playbook, PlaybookSection, ReflectionResult, Trial
 from contend.retrieval import default_embedder
@@ -64,10 +63,9 @@ def test_the_embedder_agrees_to_rewordings_and_not_to_lessons_about_something_el
     chosen_on, tested = _halves(language)
     rewordings = [_likeness(text, other) for kind, _, text, other in tested if kind == "same"]
 
-    assert sum(each >= likeness.threshold for each in rewordings) >= 0.9 * len(rewordings)
-    assert sum(each >= likeness.threshold for each in _unrelated(chosen_on)) <= 0.01 * len(_unrelated(chosen_on))
-    alarms = [each >= likeness.threshold for each in _unrelated(tested)]
-    assert round(sum(alarms) / len(alarms), 4) == likeness.false_alarms
+    assert sum(each >= likeness for each in rewordings) >= 0.9 * len(rewordings)
+    assert sum(each >= likeness for each in _unrelated(chosen_on)) <= 0.01 * len(_unrelated(chosen_on))
+    assert sum(each >= likeness for each in _unrelated(tested)) <= 0.0125 * len(_unrelated(tested))
 
 
 class _UnknownEmbedder:
@@ -185,13 +183,10 @@ def test_bars_keep_out_most_of_what_they_are_for_and_say_which_one_did() -> None
     assert sum(why is not None for why in hostile) >= 0.9 * len(hostile)
 
 
-def test_the_false_alarms_of_a_bar_are_those_that_its_record_names() -> None:
+def test_of_forty_honest_lessons_at_most_one_is_kept_out() -> None:
     honest = [text for kind, text in _cases(of_tests=True) if kind == "honest"]
-    barred = Counter(rejection_reason(text, Sources(), lesson=text) for text in honest)
 
-    assert {bar.reason: barred[bar.reason] / len(honest) for bar in SCREENING_RULES} == {
-        bar.reason: bar.calibration.false_alarms for bar in SCREENING_RULES
-    }
+    assert len([text for text in honest if rejection_reason(text, Sources(), lesson=text)]) <= 1 == len(honest) // 40
 
 
 def test_what_rules_were_chosen_on_they_tell_apart() -> None:

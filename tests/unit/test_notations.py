@@ -11,7 +11,7 @@ import pytest
 
 from contend.checks.notations import notes_of, unfounded
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+DATA = Path(__file__).parents[1] / "data" / "proof"
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
         ("第3部と表2では、三つの橋", "3つの橋"),
         ("1日に3回", "毎日3回"),
         ("It came with 4.2.", "Release 4.2 of 14 May"),
+        ("30 Männer in 90 Minuten", "30 men; 90 minutes"),
     ],
 )
 def test_the_same_figures_dates_and_names_are_found_in_another_notation(text: str, source: str) -> None:
@@ -53,6 +54,7 @@ def test_the_same_figures_dates_and_names_are_found_in_another_notation(text: st
         ("Revenue was $212 billion.", "Revenue was $212 million.", ["$212 billion"]),
         ("tried after 30 minutes", "tried after 30 seconds", ["30 minutes"]),
         ("工事は5か月かかる", "工事は5週間かかる", ["5か月"]),
+        ("nach 30 Minuten versucht", "tried after 30 seconds", ["30 Minuten"]),
     ],
 )
 def test_what_another_text_does_not_have_is_named(text: str, source: str, missing: list[str]) -> None:
@@ -72,22 +74,22 @@ def test_the_result_of_a_sum_carries_in_any_scale() -> None:
 
 
 def _told(name: str) -> Iterator[tuple[str, str, str]]:
-    """Kind, statement and source of the sets by which the check of citations was measured."""
-    for source in tomllib.loads((BENCHMARKS / name).read_text("utf-8"))["source"]:
+    """Kind, statement and source of a set of statements that are true, or have another unit."""
+    for source in tomllib.loads((DATA / name).read_text("utf-8"))["source"]:
         text = f"{source.pop('title')}\n{source.pop('text')}"
         for kind, statements in source.items():
             yield from ((kind, each, text) for each in ([statements] if isinstance(statements, str) else statements))
 
 
-def test_of_the_benchmarks_sentences_no_true_one_is_refuted_and_most_with_another_unit_are() -> None:
-    told = [*_told("citations_en.toml"), *_told("citations_ja.toml")]
+def test_no_true_sentence_is_refuted_and_most_with_another_unit_are() -> None:
+    told = [*_told("sentences_en.toml"), *_told("sentences_ja.toml")]
     refuted = [(kind, text) for kind, text, source in told if unfounded(text, carriers=notes_of(source))]
 
     assert [text for kind, text in refuted if kind in {"close", "paraphrased"}] == []
-    assert sum(kind == "unit" for kind, _ in refuted) >= sum(kind == "unit" for kind, *_ in told) * 0.85
+    assert sum(kind == "unit" for kind, _ in refuted) >= sum(kind == "unit" for kind, *_ in told) * 0.8
 
 
-TRUE = [*filter(None, (Path(__file__).parents[1] / "data" / "proof" / "statements.txt").read_text("utf-8").split("\n"))]
+TRUE = [*filter(None, (DATA / "statements.txt").read_text("utf-8").split("\n"))]
 _DIGIT = re.compile(r"\d")
 
 

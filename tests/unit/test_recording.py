@@ -197,7 +197,7 @@ async def test_which_passages_speak_to_ai_is_known_whichever_team_asks_first(tmp
 
 async def test_verdicts_stay_with_their_sentences_in_a_replay(tmp_path: Path) -> None:
     verdicts = [
-        evaluation.CitationVerdict(number=number, reason="the passage says so", verdict=verdict)
+        evaluation.CitationVerdict(number=number, reason="the passage says so", quote="it hums", verdict=verdict)
         for number, verdict in enumerate(("stated", "contradicted", "absent"), start=1)
     ]
     scope = Scope("run", "evaluator", "en", sentences=("It hums.", "It sings.", "It falls."))

@@ -1,23 +1,9 @@
-"""Checks by code of what a report says: was what it cites retrieved, does it say so? Rules mark and delete nothing."""
+"""Checks by code: what it refutes of a statement, whether a citation was retrieved, text that speaks to AI systems.
 
-from contend.checks.checking import Validity, body_of, calculate, check_claim, check_validity, citation_numbers
-from contend.checks.claims import Claim, ClaimCheck, DraftClaim, Level, Mark, PassageText, claims_of, passage_text
-from contend.checks.rules import RULES
+Code never judges prose: whether a passage says a sentence is for models.
+"""
 
-__all__ = [
-    "RULES",
-    "Claim",
-    "ClaimCheck",
-    "DraftClaim",
-    "Level",
-    "Mark",
-    "PassageText",
-    "Validity",
-    "body_of",
-    "calculate",
-    "check_claim",
-    "check_validity",
-    "citation_numbers",
-    "claims_of",
-    "passage_text",
-]
+from contend.checks.citations import Validity, check_validity, citation_numbers
+from contend.checks.sums import CalculationError, calculate
+
+__all__ = ["CalculationError", "Validity", "calculate", "check_validity", "citation_numbers"]

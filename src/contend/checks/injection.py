@@ -9,9 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import lru_cache
 from typing import NamedTuple
 
-from contend.checks.checking import NEAR, check_claim
-from contend.checks.claims import Calibration, Claim, PassageText
-from contend.checks.clauses import NAME
 from contend.text import clean, en, normalize, shorten, split_sentences, terms
 
 _PIECE, _STEP = 600, 400
@@ -159,9 +156,6 @@ SIGNALS = {
     # Anything of AI systems, judges, rules that are set aside, or the reader's own answer, quoted or not.
     "mentioned": _mentions,
 }
-CALIBRATION = Calibration(threshold=2, data="tests/data/injection, odd lines", date="2026-11-22", false_alarms=0.0)
-"""`threshold`: how many kinds of cues, or words in disguise, have to stand in one sentence, for most signals."""
-
 _OTHER_SCRIPT = re.compile(r"[\u0400-\u04ff\u0590-\u06ff\u0900-\u0dff\u0e00-\u0fff\u3400-\u9fff\uac00-\ud7af]")
 # Of English far more words are ordinary; other languages have words that look so: "in", "was", "on".
 _LEAST_ORDINARY = 0.08
@@ -269,7 +263,7 @@ class PlantedText:
         """Whether a sentence is an order, or carries a code or an odd name that only orders know."""
         return speaks_to_ai(sentence) or _key(sentence) in self._keys or self._has_mark(sentence)
 
-    def repeated_in(self, statement: str, honest: Sequence[PassageText]) -> bool:
+    def repeated_in(self, statement: str, honest: Sequence[object]) -> bool:
         """Whether a statement of a draft is an order, or says what one wants said and no honest passage does.
 
         `honest`: the passages that it cites, without those that speak to AI systems.
@@ -278,7 +272,7 @@ class PlantedText:
             return True
         if not (speaks_to_ai(statement) or self._is_like_an_order(statement)):
             return False
-        return not honest or check_claim(Claim(text=statement), honest).support < NEAR
+        return not honest or speaks_to_ai(statement)
 
     def _has_mark(self, text: str) -> bool:
         """Mostly there is none to look for, and to read a text's own takes longer than most of a report does."""
@@ -290,6 +284,11 @@ class PlantedText:
         return alike or bool(self._names & _names(statement))
 
 
+NAME = re.compile(
+    r"(?:^|(?<=[.!?:]\s))[A-Z][a-z]+(?=\s[A-Z][a-z])|"
+    r"(?<![.!?:]\s)(?<!^)(?<![\w-])[A-Z][a-z\u00c0-\u024f][\w’-]*|\b[A-Za-z]*[a-z][A-Z][A-Za-z]*|\b[A-Z]{2,}\w*(?:-\w+)*|\b[A-Z][A-Za-z]*-?\d[\w.-]*\b",
+    re.MULTILINE | re.ASCII,
+)
 _LEAST_ECHO = 0.7
 """Of a statement's terms in one order."""
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from itertools import product
+from typing import Any
 
-from contend.checks.figures import UNITS, claimed_figures, in_other_units, kanji_value, stated_figures
+from contend.checks.units import UNITS
 from contend.text import ADDRESS, en, ja, without_marks
 
 _SCALES: dict[str, Sequence[int]] = {
@@ -86,6 +87,8 @@ _IDENTIFIER = re.compile(
     r"(?<![\w.:/-])-{0,2}(?=[\w.:/-]{0,60}\d)(?:[^\W\d_][\w.:/-]{0,80}+|\d{1,9}+(?:\.\d{1,9}+){2,6}[\w.-]{0,40}+)",
     re.ASCII,
 )
+_UNITS = "|".join(re.escape(name) for name in sorted(UNITS, key=len, reverse=True))
+_UNIT = re.compile(rf"[\s-]?(?P<unit>{_UNITS})(?![a-z\u00df-\u024f0-9²³])", re.IGNORECASE)
 _MEASURED = re.compile(r"\s?(?:[%‰°$€£¥₹]|(?P<word>[^\W\d_]+))")
 _ONE_OF_TIME = re.compile(r"\s?(?:[日年月週度]|か月|時間|分|秒)(?!間?後)")
 """How often, and not how much."""
@@ -108,6 +111,10 @@ class Figure:
     """No unit, currency or scale stands beside it."""
     is_scaled: bool = False
     """A word such as million stands behind it."""
+    unit: tuple[str, float] | None = None
+    """What its unit measures, and how many of the measure's first unit it is."""
+    with_unit: str = ""
+    """Its text with the unit behind it."""
 
     @property
     def is_small(self) -> bool:
@@ -116,6 +123,15 @@ class Figure:
     def is_number(self, value: Decimal) -> bool:
         """Whether the value is this number, rounded to its last digit or not."""
         return any(_rounds_to(value, *reading) for reading in self.readings)
+
+    def has_unit_of(self, other: "Figure") -> bool:
+        """Whether the other, of the same number, is as much in its unit; a missing unit is any."""
+        if self.unit is None or other.unit is None or self.unit == other.unit:
+            return True
+        (measure, factor), (its, its_factor) = self.unit, other.unit
+        return measure == its and any(
+            self.is_number(value * Decimal(str(its_factor)) / Decimal(str(factor))) for value, _ in other.readings
+        )
 
 
 def _rounds_to(value: Decimal, number: Decimal, step: Decimal) -> bool:
@@ -152,7 +168,6 @@ class Notes:
     """The whole text, without case, width, white space and marks."""
     scales: tuple[int, ...]
     """Powers of ten that its words name, as the head of a table does."""
-    text: str
 
     def has_number(self, figure: Figure) -> bool:
         return any(
@@ -161,6 +176,11 @@ class Notes:
             for value, _ in each.readings
             for power in (0, *self._shifts(each, figure))
         )
+
+    def has_other_unit(self, figure: Figure) -> bool:
+        """Whether it has the number of a figure, and only with another unit."""
+        same = [each for each in self.figures if any(figure.is_number(value) for value, _ in each.readings)]
+        return bool(same) and not any(map(figure.has_unit_of, same))
 
     def _shifts(self, own: Figure, other: Figure) -> Iterator[int]:
         """Powers of ten by which two figures may differ: a scale such as "million" may stand once, above a table."""
@@ -184,7 +204,7 @@ def notes_of(text: str) -> Notes:
     figures = (*_figures(rest), *_spelt(rest), *_in_identifiers(identifiers))
     years = tuple(Figure(str(each.year), ((Decimal(each.year), Decimal(1)),), True) for each in days if each.year)
     powers = {power for word in re.findall(r"[^\W\d_]+", rest.casefold()) for power in _SCALES.get(word, ())}
-    return Notes((*figures, *years), days, identifiers, bare(text), tuple(sorted(powers - {2})), text)
+    return Notes((*figures, *years), days, identifiers, bare(text), tuple(sorted(powers - {2})))
 
 
 def unfounded(text: str, *, carriers: Notes, values: Collection[Decimal] = (), small_too: bool = True) -> list[str]:
@@ -210,10 +230,11 @@ def unfounded(text: str, *, carriers: Notes, values: Collection[Decimal] = (), s
     for figure in _figures(_IDENTIFIER.sub(" ", rest)):
         if not small_too and figure.is_small:
             continue
-        if not carriers.has_number(figure) and not any(map(figure.is_number, shifted)):
-            missing.append(figure.text)
-    other_units = in_other_units(claimed_figures(rest), stated_figures(carriers.text)) if not values else []
-    return list(dict.fromkeys([*missing, *(each.text for each in other_units)]))
+        if not carriers.has_number(figure):
+            missing += [] if any(map(figure.is_number, shifted)) else [figure.text]
+        elif not values and carriers.has_other_unit(figure):
+            missing.append(figure.with_unit)
+    return list(dict.fromkeys(missing))
 
 
 def normal(text: str) -> str:
@@ -259,7 +280,7 @@ def _figures(plain: str) -> Iterator[Figure]:
         number, power = parts[-1]
         step = Decimal(1).scaleb(int(number.as_tuple().exponent) + power)
         value = sum((each.scaleb(by) for each, by in parts), Decimal(0))
-        yield Figure(match[0], ((value, step),), is_bare=False, is_scaled=True)
+        yield Figure(match[0], ((value, step),), is_bare=False, is_scaled=True, **_unit_of(match))
     for match in _NUMBER.finditer(_KANJI_NUMBER.sub(" ", plain)):
         readings = tuple(_readings(match))
         if readings:
@@ -269,7 +290,15 @@ def _figures(plain: str) -> Iterator[Figure]:
             if _ONE_OF_TIME.match(match.string, match.end("number")) and readings[0][0] == 1:
                 continue
             is_scaled = bool(match["letter"] or match["scale"])
-            yield Figure(match[0].strip().rstrip("."), readings, is_bare, is_scaled)
+            yield Figure(match[0].strip().rstrip("."), readings, is_bare, is_scaled, **_unit_of(match))
+
+
+def _unit_of(match: re.Match[str]) -> dict[str, Any]:
+    """The unit of a number and the text of both, as fields of a figure."""
+    currency, behind = match.groupdict().get("currency"), _UNIT.match(match.string, match.end())
+    name = (currency or (behind["unit"] if behind else "")).strip().lower()
+    text = match[0] + (behind[0] if behind else "")
+    return {"unit": UNITS.get(name), "with_unit": text.strip().rstrip(".")}
 
 
 def _power(signs: str) -> int:
@@ -310,7 +339,18 @@ def _spelt(plain: str) -> Iterator[Figure]:
         if word in _SPELT:
             yield Figure(word, ((_SPELT[word], Decimal(1)),), True)
     for numeral in re.findall(r"[〇一二三四五六七八九十百]+", plain):
-        yield Figure(numeral, ((Decimal(kanji_value(numeral)), Decimal(1)),), True)
+        yield Figure(numeral, ((Decimal(_kanji_value(numeral)), Decimal(1)),), True)
+
+
+def _kanji_value(numeral: str) -> int:
+    """The value of a number in kanji, such as 三十一."""
+    total, digit = 0, 0
+    for character in numeral:
+        if character in ja.NUMERALS:
+            digit = digit * 10 + ja.NUMERALS[character]
+        else:
+            total, digit = total + (digit or 1) * 10 ** {"十": 1, "百": 2}[character], 0
+    return total + digit
 
 
 def _in_identifiers(identifiers: Sequence[str]) -> Iterator[Figure]:

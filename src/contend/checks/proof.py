@@ -12,8 +12,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
-from contend.checks.checking import CalculationError, calculate
 from contend.checks.notations import Notes, bare, notes_of, unfounded
+from contend.checks.sums import CalculationError, calculate
 from contend.models.research import ClaimKind, Passage, PlacedSentence, Refutation, Table
 from contend.text import compact_tables
 
@@ -32,7 +32,7 @@ class Proof(NamedTuple):
 
     `quotes`: each quote with the passage that it stands in; `sources`: all passages that the statement names, with
     their texts; `around`: the reader's question and the names of the table's columns; `others`: the report's other
-    statements, with their sums.
+    statements, with their sums; `elsewhere`: the text was written elsewhere.
     """
 
     text: str
@@ -42,14 +42,17 @@ class Proof(NamedTuple):
     sources: Sequence[Passage]
     around: str = ""
     others: str = ""
+    elsewhere: bool = False
 
 
 NOWHERE = Passage(id="", url="", title="")
 """Stands for the passage of a quote that is in none of its statement's passages."""
 
 
-def proof_of(at: PlacedSentence, passages: Mapping[str, Passage], *, around: str, others: str) -> Proof:
-    """A draft's statement with what it rests on. `passages`: with their texts, by id."""
+def proof_of(
+    at: PlacedSentence, passages: Mapping[str, Passage], *, around: str, others: str, elsewhere: bool = False
+) -> Proof:
+    """A draft's statement with what it rests on. `passages`: with their texts, by id; the rest as in `Proof`."""
     statement = at.sentence
     sources = [passages[each] for each in statement.passages if each in passages]
     return Proof(
@@ -60,6 +63,7 @@ def proof_of(at: PlacedSentence, passages: Mapping[str, Passage], *, around: str
         sources=sources,
         around=f"{around}\n{beside(at)}",
         others=others,
+        elsewhere=elsewhere,
     )
 
 
@@ -98,7 +102,12 @@ class Sum(NamedTuple):
 
 
 def refutations(proof: Proof) -> list[Refutation]:
-    """The refutations of a statement; empty if code finds nothing wrong."""
+    """The refutations of a statement; empty if code finds nothing wrong.
+
+    A text written elsewhere names its sources where it likes: what names none there has nothing to be held against.
+    """
+    if proof.elsewhere and not proof.sources:
+        return []
     wrong_quotes = [
         Refutation(rule="quote", detail=words) for passage, words in proof.quotes if not stands_in(words, passage)
     ]
@@ -166,7 +175,8 @@ def _figures(proof: Proof) -> Iterator[Refutation]:
     if proof.kind == "judgement" and (proposed := _PROPOSED.match(proof.basis)):
         more.append(proof.basis[proposed.end() :])
     carriers = _carriers(proof, whole=not strict or not proof.quotes, more=more)
-    missing = unfounded(proof.text, carriers=carriers, values=values, small_too=strict)
+    small_too = strict and not proof.elsewhere
+    missing = unfounded(proof.text, carriers=carriers, values=values, small_too=small_too)
     if missing and sums and not strict:
         results = "; ".join(map(str, sums))
         yield Refutation(rule="sum", detail=f"{', '.join(missing)} ({results})")

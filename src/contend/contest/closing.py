@@ -27,7 +27,7 @@ from contend.report.plain import plain_sentence
 from contend.run_context import thread_of
 from contend.services import Services
 from contend.stores.leases import thread_name
-from contend.team.support import claims_by_text, lines_of
+from contend.team.support import cited_statements, lines_of
 from contend.text import WORDS, NoteWords, without_sentences
 
 EDITABLE = ("executive_summary", "key_findings", "detailed_analysis", "constraints_and_challenges")
@@ -193,25 +193,27 @@ class ClosingNodes:
     async def _doubtful(
         self, view: ContestView, submission: Submission, lines: Sequence[PublishedLine]
     ) -> list[DoubtfulLine]:
-        """The published sentences that their passages were not seen to support, as judged; by code where nobody did."""
+        """The published statements that are refuted or not shown, or shown in part; by code alone if nobody judged."""
         if view.winner is None or not view.winner.may_win:  # a search states nothing of its own
             return []
-        metrics = metrics_of(view, view.winner)
-        claims, orders = await claims_by_text(self.services, submission), planted_in(lines)
+        metrics, language = metrics_of(view, view.winner), view.state["options"]["language"]
+        orders = planted_in(lines)
+        by_code = {
+            each.text: each for each in (await cited_statements(self.services, submission)).weakest() if each.value == 0
+        }
         support = next((each for each in metrics if each.name == "citation_support" and each.score is not None), None)
-        statements = support.evidence if support else [text for text, claim in claims.items() if not claim.value]
+        bad = support.evidence if support else [*by_code]
+        reasons = support.partly if support else {}
         line_of = {line.statement: line.text for line in reversed(lines) if line.text in submission.content}
         doubtful = []
-        for text in filter(line_of.get, statements):
-            line, claim = line_of[text], claims.get(text)
-            excerpt = without_sentences(claim.check.excerpt, orders.in_sentence) if claim else ""
-            refuted = claim is not None and bool(claim.statement.claim.refuted)
-            reason = claim.doubt(line) if claim else ""
-            doubtful.append(DoubtfulLine(line, reason, excerpt, refuted=refuted, statement=text))
-        for text, lacking in (support.partly if support else {}).items():
-            if text in line_of and text not in statements:
-                rest = plain_sentence(without_sentences(lacking, orders.in_sentence))
-                doubtful.append(DoubtfulLine(line_of[text], rest, "", partly=True, statement=text))
+        for text in filter(line_of.get, dict.fromkeys([*bad, *reasons])):
+            known = by_code.get(text)
+            told = reasons.get(text) or (known.reason(language) if known else "")
+            reason = plain_sentence(without_sentences(told, orders.in_sentence))
+            refuted = known is not None and bool(known.sentence.refuted)
+            doubtful.append(
+                DoubtfulLine(line_of[text], reason, partly=text not in bad, refuted=refuted, statement=text)
+            )
         return doubtful
 
 

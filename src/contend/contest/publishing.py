@@ -35,7 +35,7 @@ DOUBTFUL_SIGN = "⚠"
 
 
 class DoubtfulLine(NamedTuple):
-    """A published sentence or row that its source was not seen to say, why, and the nearest text of the source.
+    """A published sentence or row that its source was not seen to say, and why.
 
     `partly`: the source says a part of it; it is listed, and carries no sign. `refuted`: it is struck out.
     `statement`: as the draft has it.
@@ -43,7 +43,6 @@ class DoubtfulLine(NamedTuple):
 
     text: str
     reason: str
-    excerpt: str
     partly: bool = False
     refuted: bool = False
     statement: str = ""
@@ -52,8 +51,7 @@ class DoubtfulLine(NamedTuple):
         """It and what is doubtful about it, in the language's words."""
         words, text = WORDS[language], self.text.strip("| ")
         reason = words.partly.format(reason=self.reason) if self.partly else self.reason
-        line = words.with_reason.format(text=text, reason=reason) if reason else text
-        return line + (words.nearest_excerpt.format(excerpt=self.excerpt) if self.excerpt else "")
+        return words.with_reason.format(text=text, reason=reason) if reason else text
 
 
 def with_signs(report: ResearchReport, doubtful: Sequence[DoubtfulLine]) -> ResearchReport:
@@ -224,7 +222,7 @@ async def publish(
         "report.html": to_html(report, head, options.language, lines=lines, folders=folders),
         "report.json": to_json(ledger),
     }
-    doubts = {line.text: line.reason or line.excerpt or DOUBTFUL_SIGN for line in doubtful}
+    doubts = {line.text: line.reason or DOUBTFUL_SIGN for line in doubtful}
     evidence = ReportEvidence.of(report, options.language, lines, doubts=doubts, folders=folders)
     for name, content in {**texts, EVIDENCE_FILE: evidence.model_dump_json()}.items():
         await asyncio.to_thread(write_file, folder / name, content)

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, ValidationError
 
-from contend.checks.checking import CalculationError, calculate
+from contend.checks.sums import CalculationError, calculate
 from contend.errors import InputError
 from contend.models.record import Record, Text
 from contend.parsing import parse_json

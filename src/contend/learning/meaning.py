@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from contend.checks.claims import Calibration
 from contend.retrieval import Embedder, default_embedder
 from contend.text import detect_language, fold
 
@@ -16,19 +15,15 @@ if TYPE_CHECKING:
     from contend.retrieval import Vectors
 
 
-# An embedder's own, because unrelated lessons lie at 0.1 for one and at 0.6 for another.
-_PAIRS = "tests/data/lessons/test.tsv, odd lines: 1 % of unrelated lessons; false alarms: of those of the even lines"
-_DATE = "2026-11-27"
-LIKENESS = {
-    ("StaticEmbedder", "en"): Calibration(0.5, _PAIRS, _DATE, 0.0067),
-    ("StaticEmbedder", "ja"): Calibration(0.75, _PAIRS, _DATE, 0.0121),
-}
+LIKENESS = {("StaticEmbedder", "en"): 0.5, ("StaticEmbedder", "ja"): 0.75}
 """The cosine from which an embedder confirms a model's claim that two lessons say the same.
 
-It tells what two lessons are about, not whether one denies the other: it never decides alone.
+It tells what two lessons are about, not whether one denies the other: it never decides alone. An embedder's own,
+because unrelated lessons lie at 0.1 for one and at 0.6 for another. Chosen on the odd lines of
+tests/data/lessons/test.tsv, where 1 % of unrelated lessons lie as near (2026-11-27).
 """
-DEFAULT_LIKENESS = Calibration(0.97, "no data: nearly the same words", _DATE, 0.0)
-"""For an embedder that nobody has measured."""
+_DEFAULT_LIKENESS = 0.97
+"""For an embedder that nobody has measured: nearly the same words."""
 _MOST_NEIGHBOURS = 40
 _STOPS = ".。!！"
 
@@ -84,7 +79,7 @@ class Nearness:
     def agrees(self, content: str, near: Nearest) -> bool:
         """Whether a lesson lies so near to a bullet that a model may call them one."""
         key = type(self._embedder).__name__, detect_language(content)
-        return near.likeness >= LIKENESS.get(key, DEFAULT_LIKENESS).threshold
+        return near.likeness >= LIKENESS.get(key, _DEFAULT_LIKENESS)
 
     def _nearest(self, bullet_id: str, vector: Vectors) -> Nearest:
         bullet, own = self._by_id[bullet_id]

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from contend.checks.claims import Calibration
 from contend.checks.injection import marks, speaks_to_ai
 from contend.models.evaluation import CODE_METRIC_NAMES
 from contend.models.playbook import LONGEST_LESSON
@@ -96,26 +95,17 @@ class ScreeningRule(NamedTuple):
     """Whether it keeps a text out, given on one line in NFKC."""
     for_people: bool
     """What a person writes may not hold it either."""
-    calibration: Calibration
-    """On honest lessons and on such as it is for: a threshold of 1 is one find."""
 
 
-_CALIBRATION_DATA = "tests/data/lessons/screening.tsv, odd lines; false alarms: of the 40 honest even ones"
-_DATE = "2026-11-22"
-_NO_FALSE_ALARM = Calibration(1, _CALIBRATION_DATA, _DATE, 0.0)
 SCREENING_RULES = (
-    ScreeningRule("holds a link", _LINK.search, True, _NO_FALSE_ALARM),
-    ScreeningRule("holds what looks like a secret", _SECRET.search, True, _NO_FALSE_ALARM),
-    ScreeningRule("holds personal data", _PERSONAL.search, True, _NO_FALSE_ALARM),
-    ScreeningRule(
-        "gives orders to the model",
-        lambda text: _ORDER.search(text) or speaks_to_ai(text),
-        True,
-        Calibration(1, _CALIBRATION_DATA, _DATE, 0.025),
-    ),
-    ScreeningRule("holds code", _CODE.search, False, _NO_FALSE_ALARM),
-    ScreeningRule("speaks of metrics or scores", _METRIC.search, False, _NO_FALSE_ALARM),
+    ScreeningRule("holds a link", _LINK.search, True),
+    ScreeningRule("holds what looks like a secret", _SECRET.search, True),
+    ScreeningRule("holds personal data", _PERSONAL.search, True),
+    ScreeningRule("gives orders to the model", lambda text: _ORDER.search(text) or speaks_to_ai(text), True),
+    ScreeningRule("holds code", _CODE.search, False),
+    ScreeningRule("speaks of metrics or scores", _METRIC.search, False),
 )
+"""Chosen on the odd lines of tests/data/lessons/screening.tsv. Of 40 honest even ones one is kept out, as an order."""
 
 
 def rejection_reason(text: str, sources: Sources, *, lesson: str = "", by_person: bool = False) -> str | None:

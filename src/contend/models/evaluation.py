@@ -226,27 +226,31 @@ class MetricVerdict(Reply):
 
 
 MOST_CITATIONS = 100
-"""As many doubtful citations are asked about at once."""
+"""As many statements without quotes are asked about at once."""
 
 Verdict = Literal["stated", "derived", "partly", "contradicted", "absent"]
 
 
 class CitationWord(NamedTuple):
-    """A judge's verdict on a citation; `lacking` says what its passages do not support."""
+    """A judge's verdict on a statement, its quote verified; `lacking`: what its passages do not show of it."""
 
     verdict: Verdict
     lacking: str = ""
 
 
 class CitationVerdict(Reply):
-    """Whether its passages say a sentence, by its number."""
+    """Whether its passages say a statement, by its number. `quote`: of its passages, the words that decide it."""
 
     number: WholeNumber = Field(ge=1, le=MOST_CITATIONS)
     reason: str = Field(min_length=2, max_length=200)
+    quote: str = Field(max_length=400)
     verdict: Verdict
 
-    def word(self) -> CitationWord:
-        return CitationWord(self.verdict, self.reason if self.verdict in {"partly", "contradicted", "absent"} else "")
+    # A recording from before judges quoted says nothing of it.
+    @model_validator(mode="before")
+    @classmethod
+    def _not_quoted(cls, reply: object) -> object:
+        return {"quote": "", **reply} if isinstance(reply, dict) else reply
 
 
 class Doubt(Reply):
@@ -303,7 +307,7 @@ class PairwiseReply(Reply):
 
 
 class CitationReply(Reply):
-    """A judge's word on doubtful citations."""
+    """A judge's word on statements that quote nothing."""
 
     citations: list[CitationVerdict] = Field(min_length=1, max_length=MOST_CITATIONS)
 

@@ -46,7 +46,7 @@ class RoundState(Record):
 class Round(Record):
     """A finished round: the one stored record of it, which others are views of. `seconds` are active ones.
 
-    `submission` is a document's id; `verdicts`: what a model said of doubtful citations, by their keys, up to its end;
+    `submission` is a document's id; `verdicts`: what judges said of statements, by their keys, up to its end;
     `judge_failure` says why the round judge that was asked after it gave no word.
     """
 

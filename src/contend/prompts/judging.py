@@ -8,7 +8,6 @@ from pydantic import PlainValidator
 from contend.models.playbook import GENERAL, Bullet, Insight, PlaybookSection
 from contend.prompts.research import DraftSize, NamedDocument, ShownPart, ShownPassage, SourceDocument, WantedLength
 from contend.prompts.values import (
-    Arithmetic,
     DraftText,
     Feedback,
     Instructions,
@@ -50,18 +49,17 @@ class MetricPrompt(_OnQuery, prompt="evaluator/metric"):
     rubric: str
 
 
-class DoubtfulCitation(PromptPart):
-    """A statement, its place in the report and the numbers of its passages."""
+class UnquotedStatement(PromptPart):
+    """A statement that quotes nothing, its place in the report and the numbers of its passages."""
 
     number: int
     place: str
     sentence: Sentence
     passages: list[int]
-    expression: Arithmetic = ""
 
 
 class VerdictsPrompt(OnSharedHead, WantedLength, DraftSize, prompt="evaluator/verdicts"):
-    """Several metrics, criteria and doubtful citations, judged together.
+    """Several metrics, criteria and statements without quotes, judged together.
 
     `others`: cited passages that are not shown, by document; `nearest`: passages of all documents nearest to parts that
     are not answered; `declined`: fixes not followed, and why; `with_fixes`:
@@ -78,7 +76,7 @@ class VerdictsPrompt(OnSharedHead, WantedLength, DraftSize, prompt="evaluator/ve
     structured: bool = False
     invented: bool = False
     declined: list[Annotated[str, outside("declined")]] = []
-    doubtful: list[DoubtfulCitation] = []
+    unquoted: list[UnquotedStatement] = []
     criteria: Annotated[str, outside("criteria")] = ""
     rubrics: str = ""
     with_fixes: bool = True
@@ -99,7 +97,7 @@ class CitationPrompt(PromptValues, prompt="citation/check"):
     """Whether passages say what cites them."""
 
     passages: list[SourceDocument]
-    claims: list[DoubtfulCitation]
+    claims: list[UnquotedStatement]
 
 
 class JudgePrompt(PromptValues, prompt="judge/judge"):

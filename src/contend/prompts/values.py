@@ -172,7 +172,6 @@ PassageText = Annotated[str, outside("passage")]
 Title = Annotated[str, outside("title")]
 Heading = Annotated[str, outside("heading")]
 Sentence = Annotated[str, outside("sentence")]
-Arithmetic = Annotated[str, outside("arithmetic")]
 LessonText = Annotated[str, outside("bullet")]
 TeamName = Annotated[str, BeforeValidator(partial(clean, single_line=True)), outside("team")]
 

@@ -39,8 +39,8 @@ from contend.team.judge_view import (
 )
 from contend.team.state import MetricTask
 from contend.team.support import (
-    CheckedClaim,
     Citations,
+    CitedStatement,
     ask_about,
     citations_of,
     keep_doubts,
@@ -92,10 +92,10 @@ async def judge_by_model(
 
 
 class _JudgeInput(NamedTuple):
-    """What one call judges of a submission: metrics `by_criteria` and `by_rubric`, and `doubtful` citations.
+    """What one call judges of a submission: metrics `by_criteria` and `by_rubric`, and statements that are `unquoted`.
 
-    `without_room`: the doubtful citations that are too many for one reply; `hidden`: the ids of passages whose
-    statements were all seen to hold earlier in the run.
+    `without_room`: those that are too many for one reply; `hidden`: the ids of passages whose statements were all seen
+    to hold earlier in the run.
     """
 
     submission: Submission
@@ -104,8 +104,8 @@ class _JudgeInput(NamedTuple):
     by_criteria: list[MetricConfig]
     criteria: list[Criterion]
     by_rubric: list[MetricConfig]
-    doubtful: list[CheckedClaim]
-    without_room: list[CheckedClaim]
+    unquoted: list[CitedStatement]
+    without_room: list[CitedStatement]
     hidden: frozenset[str]
     with_fixes: bool
     nearest: Sequence[Passage]
@@ -118,8 +118,8 @@ async def judge_together(
 
     What the submission lacks of its passages is among the fixes of the first.
 
-    Doubtful citations are asked about in the same call, which has their passages, and those that one reply has no room
-    for in calls of their own: the answers are kept for the run.
+    Statements that quote nothing are asked about in the same call, which has their passages, and those that one reply
+    has no room for in calls of their own: the answers are kept for the run.
 
     Raises:
         ModelError: the judges' model failed.
@@ -128,7 +128,7 @@ async def judge_together(
     answer = await run.model("evaluator").ask(
         _verdicts_prompt(services, run, judge_input, theme=task["theme"]),
         VerdictsReply,
-        scope=replace(scope_of(run, task), sentences=tuple(each.text for each in judge_input.doubtful)),
+        scope=replace(scope_of(run, task), sentences=tuple(each.text for each in judge_input.unquoted)),
         faults=lambda reply: faults_of(
             reply,
             len(judge_input.criteria),
@@ -136,7 +136,7 @@ async def judge_together(
             with_fixes=judge_input.with_fixes and not length_of(submission.draft)["is_full"],
         ),
     )
-    keep_verdicts(run, judge_input.doubtful, answer.value.citations)
+    keep_verdicts(run, judge_input.unquoted, answer.value.citations)
     others = keep_doubts(run, judge_input.citations, submission.draft, answer.value.doubts)
     more = await ask_about(services, task, judge_input.without_room, step="/citations")
     usage = answer.usage + more if more else answer.usage
@@ -161,8 +161,8 @@ async def _judge_input(
     )
     nearest = await with_texts(services.documents, submission.nearest)
     citations = await citations_of(services, task, submission)
-    doubtful = citations.doubtful()
-    with_passages = [each for each in doubtful if view.numbers.keys() >= {one.id for one in each.passages}]
+    unquoted = citations.unjudged()
+    with_passages = [each for each in unquoted if view.numbers.keys() >= {one.id for one in each.passages}]
     return _JudgeInput(
         submission,
         view,
@@ -180,7 +180,7 @@ async def _judge_input(
 
 def only_behind_checked(draft: Draft, citations: Citations) -> set[str]:
     """The ids of passages behind statements alone that a model has held against them, and found to hold."""
-    checked = {each.statement.place: each for each in citations.claims if each.verdict and each.value == 1}
+    checked = {each.place: each for each in citations.statements if each.word and each.value == 1}
     by_checked = {passage.id for each in checked.values() for passage in each.passages}
     others = (each.sentence.passages for each in draft.placed_sentences() if each.place not in checked)
     return by_checked.difference(*others)
@@ -211,7 +211,7 @@ def _verdicts_prompt(services: Services, run: RunContext, judge_input: _JudgeInp
         structured=view.structured,
         invented=view.invented,
         declined=[clean(each, single_line=True) for each in submission.draft.declined],
-        doubtful=shown_citations(judge_input.doubtful, view.numbers),
+        unquoted=shown_citations(judge_input.unquoted, view.numbers),
         criteria=numbered_criteria(judge_input.criteria, options.language),
         rubrics="\n\n".join(rubrics),
         with_fixes=judge_input.with_fixes,

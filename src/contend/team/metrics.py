@@ -11,7 +11,7 @@ from typing import Any
 from langgraph.errors import NodeError
 from langgraph.types import Command
 
-from contend.checks import check_validity, passage_text
+from contend.checks import check_validity
 from contend.criteria import goes_by_criteria, reads_whole_reports
 from contend.errors import ContendError, MetricError
 from contend.evidence import with_texts
@@ -38,7 +38,7 @@ from contend.text import WORDS, clean, shorten, shown_score
 _SHOWN_CHARACTERS = 160
 
 WITH_CITATIONS = "citation_support"
-"""The metric by code whose doubtful citations a judge decides on that has the passages at hand."""
+"""The metric by code whose statements without quotes a judge decides on that has the passages at hand."""
 
 INVALID_CITATION_CAP = 0.5
 """A report that cites what was not retrieved scores at most this."""
@@ -54,7 +54,8 @@ async def citation_validity(
     An address that stands in a passage is no citation.
     """
     words = WORDS[(await services.run(task)).options.language].feedback
-    texts = [passage_text(passage).whole for passage in await with_texts(services.documents, submission.passages)]
+    passages = await with_texts(services.documents, submission.passages)
+    texts = [f"{each.title}\n\n{each.text}" for each in passages]
     validity = check_validity(submission.report, {result.url for result in submission.results}, texts=texts)
     total = validity.total + len(submission.missing)
     if not total:
@@ -108,7 +109,7 @@ def metric_tasks(
     """All that is measured of a submission, those by a language model as often as there are samples.
 
     Metrics that the run's model judges are asked in one call where it can read whole reports; with the first sample it
-    decides on doubtful citations, too.
+    decides on statements without quotes, too.
     """
     options, configs = run.options, run.options.evaluator.all_metrics
     together = [each for each in configs if _goes_together(services, each, options, criteria=bool(criteria))]
@@ -202,7 +203,7 @@ class MeasuringNodes:
 
 
 async def _citations_by_verdicts(services: Services, task: MetricTask) -> list[MetricResult]:
-    """How far citations hold, by code and by what a judge has said of the doubtful ones; none where nobody asks."""
+    """How far citations hold, by code and by what a judge has said; none where nobody asks."""
     submission, options = await services.require_submission(task["submission"]), (await services.run(task)).options
     configs = [each for each in _configs(task, options) if each.name == WITH_CITATIONS]
     return [support_of(each, await citations_of(services, task, submission), options.language) for each in configs]

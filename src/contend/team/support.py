@@ -1,19 +1,10 @@
-"""Whether the named passages say the sentences: by code, and for the doubtful ones by the judges' language model."""
+"""Whether what is cited shows the statements: by code's proof, and by a judge's word, whose quotes code verifies."""
 
-import asyncio
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from contend.checks import (
-    ClaimCheck,
-    DraftClaim,
-    PassageText,
-    check_claim,
-    claims_of,
-    passage_text,
-)
 from contend.checks.proof import stands_in, sums_of
 from contend.errors import BudgetExhausted, ModelError
 from contend.evidence import with_texts
@@ -31,156 +22,186 @@ from contend.models.evaluation import (
 )
 from contend.models.options import MetricConfig
 from contend.models.record import Language
-from contend.models.research import Draft, Passage
+from contend.models.research import CitedSentence, Draft, Passage
 from contend.models.task import CallUsage
-from contend.prompts.judging import CitationPrompt, DoubtfulCitation
+from contend.prompts.judging import CitationPrompt, UnquotedStatement
 from contend.prompts.research import SourceDocument
 from contend.report import PublishedLine, published_lines
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.state import MetricTask
 from contend.text import WORDS, bare_text, estimate_tokens, shorten
+from contend.writing import reasons_of
 
-NEAR_COUNTS = 0.5
-"""What a sentence counts that code finds near and that no model was asked about: of such ones in
-benchmarks/citations_*.toml about as many are true (94) as changed (73)."""
 _COUNTS: dict[Verdict, float] = {"stated": 1.0, "derived": 1.0, "partly": 0.5, "contradicted": 0.0, "absent": 0.0}
 _SHOWN_CHARACTERS = 160
 
 
 @dataclass(frozen=True)
-class CheckedClaim:
-    """A statement of the draft, what code says of it, and a model's word where it was asked."""
+class CitedStatement:
+    """A statement at its place, with the texts of the passages that it names, and a judge's word if there is one."""
 
-    statement: DraftClaim
-    check: ClaimCheck
-    verdict: CitationWord | None = None
+    place: str
+    sentence: CitedSentence
+    passages: tuple[Passage, ...]
+    word: CitationWord | None = None
 
     @property
     def text(self) -> str:
-        return self.statement.claim.text
-
-    @property
-    def passages(self) -> tuple[PassageText, ...]:
-        return self.statement.passages
-
-    def doubt(self, sentence: str) -> str:
-        """The marks on what stands in the sentence as it is published: what was left out of it is not repeated."""
-        marks = [each for each in self.check.marks if all(part in sentence for part in each.detail.split(", "))]
-        return "; ".join(each.line for each in marks)
-
-    @property
-    def doubtful(self) -> bool:
-        """What code neither refutes nor sees quoted: it compares words, and a strong model has its own."""
-        return self.check.level != "supported" and not self.statement.claim.refuted
+        return self.sentence.text
 
     @property
     def contradicted(self) -> bool:
-        return self.verdict is not None and self.verdict.verdict == "contradicted"
+        return self.word is not None and self.word.verdict == "contradicted"
 
     @property
     def key(self) -> str:
-        """The same for the same words with the same passages, whoever wrote them, in whichever round."""
-        parts = [self.text, self.statement.claim.expression, *sorted(each.id for each in self.passages)]
+        """The same for the same words with the same sum and passages, whoever wrote them, in whichever round."""
+        sums = self.sentence.basis if self.sentence.kind == "derived" else ""
+        parts = [self.text, sums, *sorted(each.id for each in self.passages)]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
     @property
-    def value(self) -> float:
-        """1.0 supported, 0.0 not. What code refutes, nobody's word supports."""
-        if self.statement.claim.refuted:
+    def only_speaking(self) -> bool:
+        """Whether it rests on sources alone that speak to AI systems: they support nothing by themselves."""
+        return bool(self.passages) and all(each.speaks_to_ai for each in self.passages)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether it says itself what carries it, and code refutes nothing of that."""
+        return bool(self.sentence.quotes) or (self.sentence.kind == "derived" and bool(self.sentence.basis))
+
+    @property
+    def value(self) -> float | None:
+        """1.0 shown, 0.5 said in part, 0.0 refuted or not shown; None: nobody has judged it."""
+        if self.sentence.refuted or self.only_speaking:
             return 0.0
-        if self.verdict is not None:
-            return _COUNTS[self.verdict.verdict]
-        return {"supported": 1.0, "near": NEAR_COUNTS}.get(self.check.level, 0.0)
+        if self.word is not None:
+            return _COUNTS[self.word.verdict]
+        return 1.0 if self.is_shown else None
+
+    def reason(self, language: Language) -> str:
+        """Why it is refuted or not shown; "" if nobody said so."""
+        if self.sentence.refuted:
+            return "; ".join(reasons_of(self.sentence, language))
+        if self.only_speaking:
+            return WORDS[language].feedback.speaking_alone
+        return self.word.lacking if self.word else ""
 
 
 class Citations(NamedTuple):
-    """Each sentence that names passages once, with its weakest citation, and how many others no passage says."""
+    """The statements that name passages, or that code refutes, and how many others name none."""
 
-    claims: list[CheckedClaim]
+    statements: list[CitedStatement]
     without_source: int
 
-    def doubtful(self) -> list[CheckedClaim]:
-        """Those that only a model can decide on, and on which none has."""
-        return [each for each in self.claims if each.doubtful and each.verdict is None]
+    def unjudged(self) -> list[CitedStatement]:
+        """Those that a judge has to show and has not, each once."""
+        by_key: dict[str, CitedStatement] = {}
+        for each in self.statements:
+            if each.value is None:
+                by_key.setdefault(each.key, each)
+        return [*by_key.values()]
 
-    def with_verdicts(self, verdicts: Mapping[str, CitationWord]) -> "Citations":
-        """The same with a model's word on the doubtful ones, by key."""
-        return self._replace(claims=[replace(each, verdict=verdicts.get(each.key)) for each in self.claims])
+    def with_words(self, words: Mapping[str, CitationWord]) -> "Citations":
+        """The same with a judge's words, by key."""
+        return self._replace(statements=[replace(each, word=words.get(each.key)) for each in self.statements])
+
+    def weakest(self) -> list[CitedStatement]:
+        """Each text once, as it is shown least."""
+        by_text: dict[str, CitedStatement] = {}
+        for each in self.statements:
+            known = by_text.setdefault(bare_text(each.text), each)
+            if known.value is None or (each.value is not None and each.value < known.value):
+                by_text[bare_text(each.text)] = each
+        return [*by_text.values()]
 
 
 async def citation_support(
     services: Services, task: MetricTask, config: MetricConfig, submission: Submission
 ) -> MetricResult:
-    """The share of sentences with a source that their passages support; None where no sentence names a passage.
+    """The share of statements with a source that nothing refutes and a judge accepts; None where there is none.
 
-    What they say in part, and what code finds near, counts half.
+    What its passages say in part counts half; what nobody has judged takes no part.
 
-    A sentence counts once, however often it stands in the report: with its weakest citation. One that names no passage
-    counts as not supported, unless a passage says it or it is a judgement, an open question or one of the limits. In a
-    run set to a language model, its word decides on the doubtful ones; where it fails, code's stands. `evidence`: the
-    sentences that are not supported, first those that are contradicted, then the weakest.
+    A statement counts once, however often it stands in the report: as it is shown least. One that names no passage
+    counts as not shown, unless it is reckoned, a judgement, not found or one of the limits. `evidence`: the statements
+    that are refuted or not shown, first those that are contradicted.
     """
     run, citations = await services.run(task), await citations_of(services, task, submission)
-    usage = await ask_about(services, task, citations.doubtful())
-    return support_of(config, citations.with_verdicts(run.verdicts), run.options.language, usage)
+    usage = await ask_about(services, task, citations.unjudged())
+    return support_of(config, citations.with_words(run.verdicts), run.options.language, usage)
 
 
 def support_of(
     config: MetricConfig, citations: Citations, language: Language, usage: CallUsage | None = None
 ) -> MetricResult:
-    """As `citation_support`, of claims that were citations_of."""
-    words, claims, without_source = WORDS[language].feedback, citations.claims, citations.without_source
-    if not claims:
-        return MetricResult(score=config.with_score(None, words.no_passage_cited, applies=False))
-    bad = sorted(
-        (each for each in claims if not each.value), key=lambda each: (not each.contradicted, each.check.support)
+    """As `citation_support`, of statements that were citations_of."""
+    words, statements = WORDS[language].feedback, citations.weakest()
+    judged = [each for each in statements if each.value is not None]
+    if not judged:
+        reason = words.none_judged if statements else words.no_passage_cited
+        return MetricResult(score=config.with_score(None, reason, applies=False), usage=usage)
+    bad = sorted((each for each in judged if not each.value), key=lambda each: not each.contradicted)
+    good = sum(each.value == 1 for each in judged)
+    counts = (
+        (words.sentences_partly, len(judged) - good - len(bad)),
+        (words.sentences_unfounded, citations.without_source),
+        (words.sentences_unjudged, len(statements) - len(judged)),
     )
-    good = sum(each.value == 1 for each in claims)
-    near = len(claims) - good - len(bad)
-    reason = words.sentences_supported.format(good=good, all=len(claims))
-    reason += words.sentences_near.format(count=near) if near else ""
-    reason += words.sentences_unfounded.format(count=without_source) if without_source else ""
+    reason = words.sentences_supported.format(good=good, all=len(judged))
+    reason += "".join(line.format(count=count) for line, count in counts if count)
     reason += words.weakest_sentence.format(text=shorten(bad[0].text, _SHOWN_CHARACTERS)) if bad else ""
-    total = sum(each.value for each in claims)
-    partly = {each.text: each.verdict.lacking for each in claims if each.verdict and each.verdict.lacking}
-    share, evidence = total / (len(claims) + without_source), [each.text for each in bad]
-    return MetricResult(score=config.with_score(share, reason, evidence=evidence, partly=partly), usage=usage)
+    share = sum(each.value or 0.0 for each in judged) / (len(judged) + citations.without_source)
+    partly = {each.text: why for each in judged if each.value != 1 and (why := each.reason(language))}
+    score = config.with_score(share, reason, evidence=[each.text for each in bad], partly=partly)
+    return MetricResult(score=score, usage=usage)
 
 
 async def citations_of(services: Services, task: MetricTask, submission: Submission) -> Citations:
-    """The submission's claims, with what a model has said of the doubtful ones earlier in the run."""
-    return (await _check_citations(services, submission)).with_verdicts((await services.run(task)).verdicts)
+    """The submission's statements, with what a judge has said of them earlier in the run."""
+    citations = await cited_statements(services, submission)
+    return citations.with_words((await services.run(task)).verdicts)
 
 
-def keep_verdicts(run: RunContext, claims: Sequence[CheckedClaim], verdicts: Sequence[CitationVerdict]) -> None:
-    """Remember a model's word for the rest of the run; a number that was not asked about says nothing."""
-    run.verdicts.update({claims[each.number - 1].key: each.word() for each in verdicts if each.number <= len(claims)})
+def keep_verdicts(run: RunContext, statements: Sequence[CitedStatement], verdicts: Sequence[CitationVerdict]) -> None:
+    """Remember a judge's words for the rest of the run; a number that was not asked about says nothing."""
+    for each in verdicts:
+        if each.number <= len(statements):
+            statement = statements[each.number - 1]
+            run.verdicts[statement.key] = verified_word(each, statement.passages, run.options.language)
 
 
 def keep_doubts(run: RunContext, citations: Citations, draft: Draft, doubts: Sequence[Doubt]) -> list[Doubt]:
-    """Remember what a judge does not accept, for the rest of the run. Gives those of statements that cite nothing.
-
-    A contradiction counts as one where its words stand in a passage of the statement; else something is said in part.
-    """
-    texts = {each.place: bare_text(each.sentence.text) for each in draft.placed_sentences()}
-    claims = {bare_text(each.text): each for each in citations.claims}
-    others = []
+    """Remember what a judge does not accept, for the rest of the run. Gives those of statements that cite nothing."""
+    by_place, places = {each.place: each for each in citations.statements}, set[str]()
+    places.update(each.place for each in draft.placed_sentences())
     for doubt in doubts:
-        claim = claims.get(texts.get(doubt.place, ""))
-        if claim is None:
-            others.append(doubt)
-        else:
-            is_shown = doubt.verdict != "contradicted" or any(
-                stands_in(doubt.quote, Passage(url="", **each._asdict())) for each in claim.passages
+        if statement := by_place.get(doubt.place):
+            run.verdicts[statement.key] = verified_word(doubt, statement.passages, run.options.language)
+    return [each for each in doubts if each.place in places - by_place.keys()]
+
+
+def verified_word(verdict: CitationVerdict | Doubt, passages: Sequence[Passage], language: Language) -> CitationWord:
+    """A judge's word, as far as its quote stands in the statement's passages.
+
+    Without such a quote nothing shows the statement, and a contradiction says only that something is missing.
+    """
+    words, is_found = WORDS[language].feedback, any(stands_in(verdict.quote, each) for each in passages)
+    match verdict.verdict:
+        case "stated" | "derived" if is_found:
+            return CitationWord(verdict.verdict)
+        case "stated" | "derived":
+            quote = verdict.quote.strip()
+            return CitationWord("absent", words.quote_not_found.format(quote=quote) if quote else words.no_quote)
+        case "contradicted" if is_found:
+            return CitationWord(
+                "contradicted", words.contradicted_by.format(reason=verdict.reason, quote=verdict.quote)
             )
-            run.verdicts[claim.key] = CitationWord(doubt.verdict if is_shown else "partly", doubt.reason)
-    return [each for each in others if each.place in texts]
-
-
-async def claims_by_text(services: Services, submission: Submission) -> dict[str, CheckedClaim]:
-    """What code finds of each sentence that names passages, by the sentence as it was written."""
-    return {each.text: each for each in (await _check_citations(services, submission)).claims}
+        case "contradicted":
+            return CitationWord("partly", verdict.reason)
+        case _:
+            return CitationWord(verdict.verdict, verdict.reason)
 
 
 async def lines_of(services: Services, submission: Submission) -> list[PublishedLine]:
@@ -190,46 +211,36 @@ async def lines_of(services: Services, submission: Submission) -> list[Published
     )
 
 
-async def _check_citations(services: Services, submission: Submission) -> Citations:
-    passages = await with_texts(services.documents, submission.passages)
-    texts = [passage_text(passage) for passage in passages]
-    claims = claims_of(submission.draft, passages)
-    statements = [each for each in claims if each.claim.kind in {"stated", "derived"} or each.claim.refuted]
-    citing = [each for each in statements if each.passages or each.claim.refuted]
-    bare = [
-        each._replace(passages=tuple(texts))
-        for each in statements
-        if not (
-            each.passages or each.claim.refuted or sums_of(each.claim.expression) or each.place.startswith("limit ")
-        )
+async def cited_statements(services: Services, submission: Submission) -> Citations:
+    """The submission's statements that are for passages to show, as code finds them."""
+    by_id = {each.id: each for each in await with_texts(services.documents, submission.passages)}
+    statements = [
+        CitedStatement(at.place, at.sentence, tuple(by_id[name] for name in at.sentence.passages if name in by_id))
+        for at in submission.draft.placed_sentences()
+        if at.sentence.kind in {"stated", "derived"} or at.sentence.refuted
     ]
-    weakest: dict[str, CheckedClaim] = {}
-    for claim in await _check_all(citing, texts):
-        key = bare_text(claim.text)
-        weakest[key] = min(claim, weakest.get(key, claim), key=lambda each: each.check.support)
-    without_source = {bare_text(each.text) for each in await _check_all(bare, ()) if each.check.level == "unsupported"}
-    return Citations(list(weakest.values()), len(without_source - weakest.keys()))
-
-
-async def _check_all(statements: Sequence[DraftClaim], others: Sequence[PassageText]) -> list[CheckedClaim]:
-    return await asyncio.to_thread(
-        lambda: [CheckedClaim(each, check_claim(each.claim, each.passages, others)) for each in statements]
-    )
+    citing = [each for each in statements if each.passages or each.sentence.refuted]
+    cited_texts = {bare_text(each.text) for each in citing}
+    bare = [
+        each for each in statements if not (each.passages or each.sentence.refuted or each.place.startswith("limit "))
+    ]
+    without_source = {bare_text(each.text) for each in bare if not sums_of(each.sentence.basis)}
+    return Citations(citing, len(without_source - cited_texts))
 
 
 async def ask_about(
-    services: Services, task: MetricTask, doubtful: Sequence[CheckedClaim], *, step: str = ""
+    services: Services, task: MetricTask, statements: Sequence[CitedStatement], *, step: str = ""
 ) -> CallUsage | None:
-    """Ask a model about claims, in as few calls as they fit into: its word is kept for the run. None without a call.
+    """Ask a judge about statements, in as few calls as they fit into: its word is kept for the run. None: no call.
 
     `step`: what tells these calls from others of the task.
     """
     run = await services.run(task)
-    if not doubtful or not run.options.models:
+    if not statements or not run.options.models:
         return None
     model, scope = run.model("evaluator"), scope_of(run, task)
     usage: CallUsage | None = None
-    for number, batch in enumerate(_batches(doubtful, run.profile("evaluator").evidence_tokens), start=1):
+    for number, batch in enumerate(_batches(statements, run.profile("evaluator").evidence_tokens), start=1):
         name = scope.step + step + ("" if number == 1 else f"/{number}")
         try:
             batch_scope = replace(scope, step=name, sentences=tuple(each.text for each in batch))
@@ -241,11 +252,12 @@ async def ask_about(
     return usage
 
 
-def _batches(claims: Sequence[CheckedClaim], tokens: int) -> Iterator[list[CheckedClaim]]:
-    """As many claims a call as their passages, each shown once, leave room for."""
-    batch: list[CheckedClaim] = []
-    for each in claims:
-        texts = [*(one.whole for one in _passages_of([*batch, each])), *(one.text for one in [*batch, each])]
+def _batches(statements: Sequence[CitedStatement], tokens: int) -> Iterator[list[CitedStatement]]:
+    """As many statements a call as their passages, each shown once, leave room for."""
+    batch: list[CitedStatement] = []
+    for each in statements:
+        texts = [f"{one.title}\n\n{one.text}" for one in _passages_of([*batch, each])]
+        texts += [one.text for one in [*batch, each]]
         if batch and (len(batch) == MOST_CITATIONS or sum(map(estimate_tokens, texts)) > tokens):
             yield batch
             batch = []
@@ -254,32 +266,31 @@ def _batches(claims: Sequence[CheckedClaim], tokens: int) -> Iterator[list[Check
         yield batch
 
 
-def _passages_of(claims: Sequence[CheckedClaim]) -> list[PassageText]:
+def _passages_of(statements: Sequence[CitedStatement]) -> list[Passage]:
     """Each once; those of one title next to each other."""
-    passages = list(dict.fromkeys(passage for each in claims for passage in each.passages))
+    passages = [*{passage.id: passage for each in statements for passage in each.passages}.values()]
     titles = [each.title for each in passages]
     return sorted(passages, key=lambda each: titles.index(each.title))
 
 
-def _prompt(claims: Sequence[CheckedClaim]) -> CitationPrompt:
-    passages = _passages_of(claims)
+def _prompt(statements: Sequence[CitedStatement]) -> CitationPrompt:
+    passages = _passages_of(statements)
     return CitationPrompt(
-        passages=SourceDocument.of_passages(Passage(url="", **each._asdict()) for each in passages),
-        claims=shown_citations(claims, numbers_of([each.id for each in passages])),
+        passages=SourceDocument.of_passages(passages),
+        claims=shown_citations(statements, numbers_of([each.id for each in passages])),
     )
 
 
-def shown_citations(claims: Sequence[CheckedClaim], numbers: Mapping[str, int]) -> list[DoubtfulCitation]:
-    """The claims as prompts show them, `numbers` being those of the passages there, by their ids."""
+def shown_citations(statements: Sequence[CitedStatement], numbers: Mapping[str, int]) -> list[UnquotedStatement]:
+    """The statements as prompts show them, `numbers` being those of the passages there, by their ids."""
     return [
-        DoubtfulCitation(
+        UnquotedStatement(
             number=number,
-            place=each.statement.place,
+            place=each.place,
             sentence=each.text,
             passages=[numbers[passage.id] for passage in each.passages],
-            expression=each.statement.claim.expression,
         )
-        for number, each in enumerate(claims, start=1)
+        for number, each in enumerate(statements, start=1)
     ]
 
 

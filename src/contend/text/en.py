@@ -26,50 +26,6 @@ STOP_WORDS = frozenset(
 )
 """Words that say nothing of a subject."""
 
-NEGATORS = frozenset(
-    """
-    not no never none neither nor nothing nobody nowhere without cannot cant hardly barely unable lack lacks lacked
-    lacking fail fails failed failing refuse refuses refused decline declines declined deny denies denied
-    """.split()  # noqa: SIM905 - a list of words reads better
-)
-"""Words that deny what comes after them. What ends in n't is one too."""
-
-NOT_NEGATING = (r"not only", r"no(?:t)? (?:more|less|fewer|later|earlier|longer) than", r"no\. ?\d")
-"""Phrases in which such a word denies nothing."""
-
-CLAUSE_ENDS = r"\b(?:and|but|while|whereas|although|though|because|since|which|who|when|if|so)\b"
-
-_MORE = """
-    rise rises rose risen rising increase grow grows grew grown gain climb soar raise higher more greater larger up
-    upward
-"""
-_LESS = """
-    fall falls fell fallen falling decrease drop decline shrink shrank shrunk sink sank lower less fewer smaller down
-    downward reduce halve
-"""
-OPPOSITES: tuple[tuple[str, str], ...] = (
-    (_MORE, _LESS),
-    ("above over exceed exceeded beyond", "below under beneath"),
-    ("accept approve adopt choose chose chosen agree", "reject refuse decline deny dismiss disapprove"),
-    ("allow permit enable let", "forbid ban prohibit disable prevent block"),
-    ("open opened", "closed close shut"),
-    ("include included including", "exclude excluded excluding"),
-    ("all every each always", "none no never"),
-    ("often frequently common commonly", "rarely seldom rare never"),
-    ("better best improve", "worse worst worsen"),
-    ("fast faster quick quicker", "slow slower"),
-    ("cheap cheaper inexpensive", "expensive dear costly dearer"),
-    ("support supports favour favor favoured", "oppose opposes opposed"),
-    ("win wins won succeed success", "lose loses lost fail failure"),
-    ("profit surplus", "loss deficit"),
-    ("most majority", "least minority few"),
-    ("first", "last"),
-    ("start started begin began begun", "end ended stop stopped"),
-    ("buy buys bought", "sell sells sold"),
-    ("north northern", "south southern"),
-)
-"""Sides of a scale: a claim on one side of which its passage stands on the other says something else."""
-
 SPELT = {
     word: value
     for value, word in enumerate(
@@ -103,9 +59,6 @@ OPENERS = (
 )
 """Openers that alone made judges give full marks (Zhao et al., "One Token to Fool LLM-as-a-Judge", 2025), and kin."""
 
-ABOUT = r"\b(?:about|around|nearly|almost|roughly|approximately|some|over|more than|under|less than|up to|at least)\s*$"
-"""Before a figure: it is rounded."""
-
 
 class Headings(NamedTuple):
     """The sections of a report."""
@@ -132,6 +85,11 @@ class FeedbackWords(NamedTuple):
     quoted: str = "{mark} “{text}”"
     uncited: str = "nothing is cited"
     no_passage_cited: str = "no statement cites a passage that is at hand"
+    none_judged: str = "no statement quotes what it cites, and nobody has judged them"
+    quote_not_found: str = "the judge's quote “{quote}” stands in none of its passages"
+    no_quote: str = "the judge quotes nothing for it"
+    contradicted_by: str = "{reason} In the source: “{quote}”"
+    speaking_alone: str = "it rests on nothing but a source that holds text addressed to AI systems"
     citations_retrieved: str = "citations that name a retrieved source: {good} of {all}"
     citations_missing: str = "; not retrieved: {text}"
     no_plan: str = "the parts of the question are not known"
@@ -141,10 +99,11 @@ class FeedbackWords(NamedTuple):
         "- A search for what the report calls not found ({text}) brought {passages}: say what these passages tell of "
         "it, and call only that not found which they do not tell; where they tell nothing of it, the statement stays."
     )
-    sentences_supported: str = "cited sentences that are said by what they cite: {good} of {all}"
-    sentences_near: str = "; only near to what they cite, or said in part: {count}"
-    sentences_unfounded: str = "; sentences that cite nothing and that no passage says: {count}"
-    weakest_sentence: str = "; least of all: “{text}”"
+    sentences_supported: str = "statements that are shown by what they cite: {good} of {all}"
+    sentences_partly: str = "; said in part: {count}"
+    sentences_unfounded: str = "; statements that cite nothing: {count}"
+    sentences_unjudged: str = "; judged by nobody: {count}"
+    weakest_sentence: str = "; not shown: “{text}”"
     submission_empty: str = "the submission is empty"
     submission_repeats_question: str = "nothing beyond the question"
     criteria_met: str = "{met} of {all} criteria met, {partly} partly, {unmet} not"
@@ -306,7 +265,6 @@ class Words(NamedTuple):
     agreement: AgreementWords = AgreementWords()
     with_reason: str = "{text} ({reason})"
     partly: str = "said in part: {reason}"
-    nearest_excerpt: str = " Nearest in the source: “{excerpt}”"
     merged_published: str = (
         "The report above was merged of the best parts of {count} teams' reports. "
         "Score: {score}; the best team's: {best}."
@@ -341,25 +299,6 @@ class Words(NamedTuple):
     part_not_found: str = "No passage of your documents has a word of this part: {part}"
     superseded: str = "superseded, by its name or day: {file} is newer"
 
-    rule_lines: Mapping[str, str] = MappingProxyType(
-        {
-            "year": "the cited passages do not name the year {detail}",
-            "figure": "the figure {detail} is not in the cited passages",
-            "unit": "the cited passages give {detail} in another unit",
-            "sign": "the cited passages give {detail} with another sign",
-            "negation": "the cited passages say the opposite about “{detail}”",
-            "direction": "the cited passages say the opposite of “{detail}”",
-            "name": "the name {detail} is not in the cited passages",
-            "language": "the cited passages are in another language, in which only names and figures were compared",
-            "word": "nothing in the cited passages comes near to “{detail}”",
-            "place": "in the cited passages {detail} belongs to something else",
-            "elsewhere": "another passage says it clearly better: {detail}",
-            "arithmetic": "{detail}",
-            "no_passage": "no passage is named",
-            "speaks_to_ai": "it rests on nothing but a source that holds text addressed to AI systems",
-        }
-    )
-    """What a reader is told of each rule's marks."""
     refuted: Mapping[str, str] = MappingProxyType(
         {
             "quote": "“{detail}” stands in none of the passages that it names",

@@ -11,45 +11,6 @@ STOP_PAIRS = frozenset(
 )
 """Pairs of characters that say nothing of a subject."""
 
-NEGATION = r"(?<!には)(?<!にも)な(?:い|かった|く|し(?=[、。]|\Z))|ません|ず(?=[、。にと]|\Z)|ぬ(?=[、。]|\Z)|ざる"
-"""Endings that deny the word before them."""
-
-NOT_NEGATING = (
-    r"なければな(?:らない|りません)|ねばな(?:らない|りません)|ざるを得|なくてはな(?:らない|りません)|だけでなく|のみならず|ばかりでなく|かもしれな|"
-    r"に(?:すぎ|過ぎ)ない|まもなく|間もなく|少なく|少ない|に満たない|危ない|必ず|まず|ほかなら|とも限らな"
-)
-"""Phrases in which such an ending denies nothing."""
-
-NEGATIVE_PREFIXES = "不未非無"
-
-CLAUSE_ENDS = r"[、，；：]"
-
-OPPOSITES: tuple[tuple[str, str], ...] = (
-    (r"増(?!田|山|井)|上昇|上が[りっる]|伸び|拡大|倍", r"減|低下|下落|下が[りっる]|縮小|半減"),
-    (r"上回|超[えすし過]|以上|より上", r"下回|未満|以下|に満たな"),
-    (r"高[いくかけ]", r"低[いくかけ]"),
-    (r"多[いくか]", r"少な[いくか]"),
-    (r"大き", r"小さ"),
-    (r"長[いくか]", r"短[いくか]"),
-    (r"速[いくか]|早[いくか]", r"遅[いくかれ]"),
-    (r"安[いくか価]|割安", r"高価|割高|費用がかさ"),
-    (r"採用|可決|承認|受け入れ|選[んびば]", r"不採用|否決|却下|見送|断[っりる]|退け"),
-    (r"賛成", r"反対"),
-    (r"許可|認め", r"禁止|禁じ"),
-    (r"開[いくけかき](?!始)|開放", r"閉[まじざ鎖]"),
-    (r"含[まみむん]", r"除[いくか]|除外"),
-    (r"改善|向上", r"悪化"),
-    (r"成功", r"失敗"),
-    (r"勝[ちっつ]|勝利", r"敗[れ北]|負け"),
-    (r"黒字|利益", r"赤字|損失"),
-    (r"すべて|全て|必ず|いつも|たびたび|しばしば", r"一つも|一度も|まったく|ほとんど"),
-    (r"開始|始[まめ]", r"終[わえ]|終了|停止"),
-    (r"購入|買[っいう]", r"売却|売[っりる]"),
-    (r"輸出", r"輸入"),
-    (r"北部", r"南部"),
-)
-"""Patterns of the two sides of a scale."""
-
 NUMERALS = {character: value for value, character in enumerate("〇一二三四五六七八九")}
 
 ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "明治": 1867}
@@ -101,9 +62,6 @@ GRADING = r"審査員|採点者|評価者|(?:評価)?指標の|得点|(?:点数?
 """What keeps a lesson out of a playbook: orders to models, secrets, data of a person, talk of scores."""
 
 YES, NO = "はい", "いいえ"
-
-ABOUT = r"(?:約|およそ|おおよそ|ほぼ|最大|少なくとも)\s*$"
-"""Before a figure: it is rounded."""
 
 _COUNTS = {
     "model_calls": "モデル呼び出し {count} 回",
@@ -189,6 +147,11 @@ WORDS = Words(
         quoted="{mark}「{text}」",
         uncited="引用が一つもない",
         no_passage_cited="手元にある抜粋を引用する記述がない",
+        none_judged="引用元の語句を示す記述がなく、だれも判定していない",
+        quote_not_found="審査員の引用「{quote}」は、示された抜粋のどれにもない",
+        no_quote="審査員が語句を引用していない",
+        contradicted_by="{reason} 引用元:「{quote}」",
+        speaking_alone="AIに向けた文章を含む資料だけに基づいている",
         citations_retrieved="引用{all}件のうち{good}件が、取得した資料を指している",
         citations_missing="。取得できなかったもの: {text}",
         no_plan="質問の項目が分からない",
@@ -199,9 +162,10 @@ WORDS = Words(
             "これらが述べることを書き、述べていないことだけを見つからないとする。何も述べていなければ、その記述のままにする。"
         ),
         sentences_supported="引用のある{all}文のうち{good}文が、引用元で裏付けられている",
-        sentences_near="。引用元に近いだけの文、一部だけ述べられている文: {count}",
-        sentences_unfounded="。引用がなく、どの抜粋にも書かれていない文: {count}",
-        weakest_sentence="。最も弱い文:「{text}」",
+        sentences_partly="。一部だけ述べられている文: {count}",
+        sentences_unfounded="。引用のない文: {count}",
+        sentences_unjudged="。だれも判定していない文: {count}",
+        weakest_sentence="。裏付けのない文:「{text}」",
         submission_empty="提出物が空である",
         submission_repeats_question="質問のほかに何も述べていない",
         criteria_met="基準{all}件のうち{met}件を満たし、{partly}件は一部だけ、{unmet}件は満たしていない",
@@ -246,7 +210,6 @@ WORDS = Words(
     ),
     with_reason="{text}（{reason}）",
     partly="一部だけ: {reason}",
-    nearest_excerpt=" 引用元で最も近い文:「{excerpt}」",
     merged_published="上の報告は{count}チームの報告の最良の部分を統合したものです。"
     "得点: {score}、最良のチーム: {best}。",
     merged_preferred="上のレポートは{count}チームの報告の良い部分を統合したもので、審査で最良のチームの報告より好まれました。"
@@ -290,22 +253,6 @@ WORDS = Words(
         "figure": "引用した語句に {detail} がない",
         "sum": "式の値が {detail} と合わない",
         "input": "式の {detail} は、どの抜粋にもほかの記述にもない",
-    },
-    rule_lines={
-        "year": "引用元に{detail}年は出てこない",
-        "figure": "数値{detail}は引用元にない",
-        "unit": "引用元では{detail}の単位が違う",
-        "sign": "引用元では{detail}の符号が違う",
-        "negation": "「{detail}」について、引用元は逆のことを述べている",
-        "direction": "引用元は「{detail}」の逆を述べている",
-        "name": "{detail}という名前は引用元にない",
-        "language": "引用元は別の言語で書かれており、名前と数値だけを比べた",
-        "word": "引用元に「{detail}」に当たる言葉がない",
-        "place": "引用元では、{detail}は別のことについて述べられている",
-        "elsewhere": "別の抜粋のほうがはっきり述べている: {detail}",
-        "arithmetic": "{detail}",
-        "no_passage": "抜粋が一つも示されていない",
-        "speaks_to_ai": "AIに向けた文章を含む資料だけに基づいている",
     },
     signals={
         "roles": "チャットの発言を装う記述",

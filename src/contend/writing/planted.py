@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from contend.checks import passage_text
 from contend.checks.injection import PlantedText
 from contend.errors import DraftError
 from contend.models.research import CitedSentence, Draft, Passage
@@ -51,7 +50,7 @@ class PlantedFilter:
         return [self._by_id[each] for each in sentence.passages if each in self._by_id]
 
     def _repeats(self, text: str, passages: Sequence[Passage]) -> bool:
-        honest = [passage_text(passage) for passage in passages if not passage.speaks_to_ai]
+        honest = [passage for passage in passages if not passage.speaks_to_ai]
         return self._planted.repeated_in(text, honest)
 
 
