@@ -1,10 +1,12 @@
 """A team that somebody else's graph plays: asked, its sources retrieved, scored like any other."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from contend.models.events import SearchDone, SourceOff, StepDone
+from contend.verifying import read_ledger, verify
 from fakes.contests import Contest, metrics_of, rounds_of
 from fakes.own_graphs import ANSWERS, QUESTION, enter, notes, react
 from fakes.vendors import Vendors
@@ -188,3 +190,43 @@ async def test_a_source_that_fails_in_a_graphs_search_is_told_and_named_in_the_r
     assert off == [("mine", "shelf")]
     assert outcome.markdown is not None
     assert "shelf (the function of source shelf raised KeyError" in outcome.markdown
+
+
+PLANT = "# Plant\n\n" + "\n\n".join(
+    f"## Hall {number}\n\nHall {number} makes {number}4,{number}07 units a month. {'It is swept. ' * 60}"
+    for number in range(1, 7)
+)
+TOLD = """# Plant
+
+The plant has several halls. In 2019 there were 17 of them.
+
+- Of all halls, number 6 makes most by far: 64,607 units a month [1].
+- Hall 2 makes 24,902 units a month [1].
+- There are 5 reasons for that [1].
+
+## References
+
+1. plant.md
+"""
+
+
+async def test_figures_of_a_graphs_report_are_held_against_what_it_cites_and_one_that_is_not_there_is_struck_out(
+    contest: Contest, vendors: Vendors
+) -> None:
+    (contest.documents / "plant.md").write_text(PLANT, "utf-8")
+    enter(contest.workspace, ANSWERS, report=TOLD)
+    said = [{"number": each, "reason": "So it is.", "quote": "units a month", "verdict": "stated"} for each in (1, 2)]
+    vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"citations": said}), prompt="evaluator/verdicts")
+
+    outcome = await contest.run("How much do the halls make?", teams=["mine"], max_rounds=1)
+
+    report, _, to_check = (outcome.markdown or "").partition("### Citations to check")
+    support = metrics_of(rounds_of(contest)[0])["citation_support"]
+    assert "~~Hall 2 makes 24,902 units a month[1].~~ ⚠" in report
+    assert report.count("~~") == 2
+    assert "24,902" in to_check
+    assert support.evidence == ["Hall 2 makes 24,902 units a month."]
+    assert support.score == 2 / (3 + 2), "two statements cite nothing"
+    ledger = read_ledger(next((contest.workspace / "results").rglob("report.json")))
+    assert {each.text for each in ledger.statements if each.refuted} == {*support.evidence}
+    assert [each.place for each in verify(ledger) if each.state != "holds"] == []

@@ -330,6 +330,7 @@ class Draft(Record):
     `sources_by_name`, `own_headings`, `opening_heading`: as in `ResearchReport`. `reader_limit`: the words, in Japanese
     the characters, that its reader allows for all of it, as its writer reads the question; None where none is named.
     `disagreements`: of the reports that it was merged from.
+    `elsewhere`: others wrote it, so that its statements may quote nothing.
     """
 
     title: str = ""
@@ -345,6 +346,7 @@ class Draft(Record):
     opening_heading: str = ""
     reader_limit: int | None = None
     disagreements: list[Disagreement] = Field(default_factory=list)
+    elsewhere: bool = False
 
     def placed_sentences(self) -> list[PlacedSentence]:
         """Every sentence, item and row in reading order, with its place."""
@@ -409,7 +411,7 @@ class ResearchReport(ReloadedRecord):
     teams' reports, in one that was merged of them.
     """
 
-    former_fields: ClassVar[frozenset[str]] = frozenset({"question", "teams", "statements", "passages"})
+    former_fields: ClassVar[frozenset[str]] = frozenset({"question", "teams", "elsewhere", "statements", "passages"})
     """The ledger of a published report, which stands in its file alone."""
     theme: Theme
     executive_summary: Text

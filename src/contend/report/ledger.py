@@ -66,12 +66,14 @@ class LedgerStatement(Record):
 class PublishedReport(ResearchReport):
     """A report with its ledger. It also loads as a `ResearchReport`.
 
-    `question`: what the reader asked; `teams`: the ids of those that handed in a report.
+    `question`: what the reader asked; `teams`: the ids of those that handed in a report; `elsewhere`: others wrote it,
+    as `Draft` has it.
     """
 
     former_fields: ClassVar[frozenset[str]] = frozenset()
     question: str = ""
     teams: list[str] = Field(default_factory=list)
+    elsewhere: bool = False
     statements: list[LedgerStatement] = Field(default_factory=list)
     passages: list[LedgerPassage] = Field(default_factory=list)
 
@@ -112,7 +114,7 @@ def with_ledger(
     def said(text: str) -> str:
         return without_sentences(plain_text(text, known), planted.in_sentence)
 
-    unproven = PublishedReport(**report.model_dump(), question=question, teams=[*teams])
+    unproven = PublishedReport(**report.model_dump(), question=question, teams=[*teams], elsewhere=draft.elsewhere)
     unproven.passages = [
         LedgerPassage(
             **each.model_dump(include={"id", "url", "published", "text"}),
@@ -160,4 +162,5 @@ def proof_in(report: PublishedReport, statement: LedgerStatement) -> Proof:
         sources=sources,
         around=f"{report.question}\n{statement.beside}",
         others="\n".join(others),
+        elsewhere=report.elsewhere,
     )

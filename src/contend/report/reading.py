@@ -336,4 +336,5 @@ def _whole(title: str, parts: Sequence[_Part]) -> Draft:
         findings=findings,
         sections=sections or [flat_section(by_field["findings"] or summary)],
         limits=by_field["limits"],
+        elsewhere=True,
     )

@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 from langgraph.graph import START, StateGraph
 from pydantic import ValidationError
 
+from contend.checks.notations import notes_of, unfounded
 from contend.errors import DraftError, InputError, SourceError
 from contend.evidence import Action, ActionTask, Evidence, EvidencePool, empty_pool, with_texts
 from contend.evidence.actions import LOCAL, reading_of
@@ -45,7 +46,7 @@ from contend.sources.source_set import FullText
 from contend.stores.documents import content_id, passage_id
 from contend.text import ADDRESS, canonical_url, clean, estimate_tokens, file_name, shorten
 from contend.tools import ActionName, lend
-from contend.writing import PlantedFilter, length_values, with_passages, without_planted_text
+from contend.writing import PlantedFilter, length_values, prove, with_passages, without_planted_text
 
 MOST_CHARACTERS = 100_000
 """Of a report; longer ones are not read."""
@@ -233,7 +234,7 @@ class GraphNodes:
         return best.feedback if best else ""
 
     async def _ground(self, draft: Draft, sources: CitedDocuments) -> tuple[Draft, EvidencePool]:
-        """The draft by passages: of each document that a sentence cites those nearest to it."""
+        """The draft by passages: of each document that a sentence cites those nearest to it or with its figures."""
         texts: dict[str, str] = {}
         evidence: dict[str, Evidence] = {}
 
@@ -241,7 +242,7 @@ class GraphNodes:
             documents = {key: sources.documents[key] for key in sentence.passages if key in sources.documents}
             by_document: dict[str, list[str]] = {key: [] for key in documents}
             for key, document in documents.items():
-                for piece in document.text.nearest(sentence.text, PASSAGES_A_SENTENCE):
+                for piece in pieces_for(sentence.text, document.text):
                     each = _evidence(piece, document.result)
                     texts[each["id"]], evidence[each["id"]] = piece.text, each
                     by_document[key].append(each["id"])
@@ -259,7 +260,9 @@ class GraphNodes:
         whole = await with_texts(self.services.documents, passages)
         results = list({each.result.url: each.result for each in sources.documents.values()}.values())
         request = f"{state['theme']}\n{state['options']['instructions']}"
+        asked = (await self.services.run(state)).asked(state["theme"])
         own = without_planted_text(draft, PlantedFilter(whole, request))
+        own = await asyncio.to_thread(prove, own, whole, around=asked)
         language = state["options"]["language"]
         report = build_report(own, whole, results, theme=state["theme"], language=language)
         return Submission(
@@ -273,6 +276,18 @@ class GraphNodes:
             missing=sources.missing,
             speaking=speaking_of(pool),
         )
+
+
+def pieces_for(text: str, document: FullText) -> list[TextPiece]:
+    """The pieces of a document nearest to a text, and others that have figures of it which these have not."""
+    pieces = document.nearest(text, PASSAGES_A_SENTENCE)
+    missing = unfounded(text, carriers=notes_of("\n".join(each.text for each in pieces)))
+    for piece in document.pieces if missing else ():
+        still = unfounded(text, carriers=notes_of(piece.text))
+        if found := [each for each in missing if each not in still]:
+            pieces.append(piece)
+            missing = [each for each in missing if each not in found]
+    return pieces
 
 
 def _evidence(piece: TextPiece, result: SearchResult) -> Evidence:

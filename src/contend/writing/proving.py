@@ -40,7 +40,8 @@ def prove(draft: Draft, passages: Sequence[Passage], *, around: str) -> Draft:
 
     def proven(place: str, statement: Statement) -> Statement:
         others = "\n".join(text for at, text in texts.items() if at != place)
-        found = refutations(proof_of(placed[place], by_id, around=around, others=others))
+        proof = proof_of(placed[place], by_id, around=around, others=others, elsewhere=draft.elsewhere)
+        found = refutations(proof)
         return statement if found == statement.refuted else statement.model_copy(update={"refuted": found})
 
     return with_statements(draft, proven)
