@@ -136,6 +136,7 @@ REFUTED = [Refutation(rule="figure", detail="9")]
         (statement(), None),
         (statement(quotes=["hums 8 Hz"]), 1.0),
         (statement(kind="derived", basis="2 * 4"), 1.0),
+        (statement(kind="derived", basis="as summary 2 says"), None),
         (statement(word=CitationWord("stated")), 1.0),
         (statement(quotes=["hums 8 Hz"], word=CitationWord("partly", "The unit.")), 0.5),
         (statement(quotes=["hums 8 Hz"], word=CitationWord("contradicted", "It is 9.")), 0.0),

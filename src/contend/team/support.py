@@ -69,7 +69,7 @@ class CitedStatement:
     @property
     def is_shown(self) -> bool:
         """Whether it says itself what carries it, and code refutes nothing of that."""
-        return bool(self.sentence.quotes) or (self.sentence.kind == "derived" and bool(self.sentence.basis))
+        return bool(self.sentence.quotes) or (self.sentence.kind == "derived" and bool(sums_of(self.sentence.basis)))
 
     @property
     def value(self) -> float | None:
