@@ -118,7 +118,7 @@ async def test_every_brief_of_every_round_shows_the_ranking_of_its_moment(crowd:
 async def test_no_prompt_of_a_team_or_its_judges_holds_a_rivals_words(crowd: Contest, vendors: Vendors) -> None:
     teams = TEAMS[:3]
 
-    await crowd.run(THEME, teams=list(teams), max_rounds=3, learn=False, synthesis=False)
+    await crowd.run(THEME, teams=list(teams), min_rounds=2, max_rounds=3, learn=False, synthesis=False)
 
     for call in vendors.calls:
         whose = {team for team in teams if words_of(team) in call.system + call.user}
