@@ -93,7 +93,7 @@ suite:
 
 .PHONY: bench
 bench: $(VENV)/dev ## print the figures, in about five minutes (QUICK=1: in one)
-	@for bench in start playbooks prompts depths contest; do $(BIN)/python benchmarks/$$bench.py $(if $(QUICK),--quick) || exit 1; done
+	@for bench in start playbooks prompts depths contest statements; do $(BIN)/python benchmarks/$$bench.py $(if $(QUICK),--quick) || exit 1; done
 
 .PHONY: judging
 judging: $(VENV)/dev ## print whether your model tells good reports from damaged ones (160 calls)

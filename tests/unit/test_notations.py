@@ -33,6 +33,16 @@ DATA = Path(__file__).parents[1] / "data" / "proof"
         ("1日に3回", "毎日3回"),
         ("It came with 4.2.", "Release 4.2 of 14 May"),
         ("30 Männer in 90 Minuten", "30 men; 90 minutes"),
+        ("about 341,000 came, rund 2.100 davon", "340,663; 2,113"),
+        ("In August 2022", "in the dry August of 2022"),
+        ("Gas bottles over 11 kg (§ 8 (3))", "(3) Gas bottles of more than 11 kg"),
+        ("90 minutes; 1,5 Stunden", "1.5 hours; 90 Minuten"),
+        ("24 m²; 60 m³/min", "24 Quadratmeter; 1 cubic metre per second, or 1 m³/s"),
+        ("4.3 Pa·s", "4,300 mPa·s"),
+        ("four weeks", "28 days, 4 dogs"),
+        ("4.600.000 Euro bis zum 11.10.2026.", "4,6 Millionen Euro; 11. Oktober 2026"),
+        ("um 16.35 Uhr", "16:35"),
+        ("時速26km", "14 knots"),
     ],
 )
 def test_the_same_figures_dates_and_names_are_found_in_another_notation(text: str, source: str) -> None:
@@ -55,6 +65,12 @@ def test_the_same_figures_dates_and_names_are_found_in_another_notation(text: st
         ("tried after 30 minutes", "tried after 30 seconds", ["30 minutes"]),
         ("工事は5か月かかる", "工事は5週間かかる", ["5か月"]),
         ("nach 30 Minuten versucht", "tried after 30 seconds", ["30 Minuten"]),
+        ("after four days", "after four weeks", ["four days"]),
+        ("12,5 Mio. Dollar", "12,5 Mio. Euro", ["12,5 Mio. Dollar"]),
+        ("zwei Millionen Ereignisse", "2.000 Ereignisse", ["zwei Millionen"]),
+        ("時速14km", "14ノット", ["14km"]),
+        ("0.31 litres per minute", "0.31 litres per second", ["0.31 litres per minute"]),
+        ("120 km; 2020", "129 km; 2023", ["120", "2020"]),
     ],
 )
 def test_what_another_text_does_not_have_is_named(text: str, source: str, missing: list[str]) -> None:
@@ -71,6 +87,12 @@ def test_a_small_number_by_which_nothing_is_measured_is_left_to_readers_where_no
 def test_the_result_of_a_sum_carries_in_any_scale() -> None:
     assert unfounded("22 %", carriers=notes_of(""), values=[Decimal("0.2229")]) == []
     assert unfounded("32 %", carriers=notes_of(""), values=[Decimal("0.2229")]) == ["32"]
+
+
+def test_an_input_of_a_sum_may_stand_in_another_scale_and_not_ten_times_as_large() -> None:
+    notes = notes_of("45 percent of $4,712,330")
+
+    assert [notes.has_digits(Decimal(each)) for each in ("0.45", "4.71233", "4.5")] == [True, True, False]
 
 
 def _told(name: str) -> Iterator[tuple[str, str, str]]:

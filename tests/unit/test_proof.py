@@ -27,7 +27,9 @@ FERRY = Passage(
         "The yard delivers within 14 months of the order. It pays 40,000 kroner a day for delay, 2 million at most.\n\n"
         "The connection of 2.4 MW will be ready on 1 March 2028 at the earliest; none of its pylons is planned yet.\n\n"
         "Costs by item, in thousand kroner:\n\n"
-        "| Item | Alken | Tern |\n|---|---|---|\n| Fuel | 4,620 | 1,480 |\n| Crew | 6,900 | 6,900 |\n"
+        "| Item | Alken | Tern |\n|---|---|---|\n| Fuel | 4,620 | 1,480 |\n| Crew | 6,900 | 6,900 |\n\n"
+        "Fuel taken in, in litres:\n\n| Boat | March |\n|---|---|\n| Tern | 5,180 |\n\n"
+        "Crossings by year:\n\n| Boat | 2023 | 2024 |\n|---|---|---|\n| Tern | 1,912 | 2,044 |\n"
     ),
 )
 STAFF = Passage(
@@ -60,6 +62,8 @@ def rules(*statements: CitedSentence, table: Table | None = None) -> list[list[s
         statement(
             "Of delay 40,000 kroner a day, 2 million at most.", "It pays 40,000 kroner a day ... 2 million at most"
         ),
+        statement("In March Tern took in 5.18 m³.", "Tern | 5,180"),
+        statement("In 2024 Tern made 2,044 crossings, 1,912 in 2023.", "Tern | 1,912 | 2,044"),
         statement("Tern saves 3.63 million kroner a year.", kind="derived", basis="13.7 - 10.07"),
         statement("That is 26 percent.", kind="derived", basis="(13.7 - 10.07) / 13.7"),
         statement(
@@ -87,6 +91,12 @@ def test_a_sum_may_go_on_from_the_result_of_the_sum_before_it() -> None:
     assert rules(after) == [["input"]]
 
 
+def test_what_another_statement_says_is_not_scaled_by_a_word_of_the_passages() -> None:
+    more = statement("Tern cost 0.27 more, in millions.", kind="derived", basis="10.07 - 9.4")
+
+    assert rules(more, statement("Set 269,500 kroner aside.", kind="judgement", of=""))[0] == ["sum"]
+
+
 FAULTS = {
     "a wrong figure": (
         statement("A year of Tern cost 10.7 million.", "A year of Tern cost 10.07 million kroner"),
@@ -105,6 +115,8 @@ FAULTS = {
         "sum",
     ),
     "a sum with an invented input": (statement("It saves 3.1 million.", kind="derived", basis="13.7 - 10.6"), "input"),
+    "the year of another column": (statement("In 2023 Tern made 2,044 crossings.", "Tern | 2,044"), "figure"),
+    "the caption's unit exchanged": (statement("Tern took in 5,180 ml in March.", "Tern | 5,180"), "figure"),
     "an invented fact as judgement": (statement("Passengers fall by 9 % a year.", kind="judgement", of=""), "figure"),
     "a fact without a source": (statement("The bank adds 4.5 million.", kind="judgement", of=""), "figure"),
     "a wrong day": (statement("Ready on 1 March 2027.", "ready on 1 March 2028 at the earliest"), "figure"),

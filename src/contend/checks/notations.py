@@ -6,13 +6,13 @@ A figure with two readings, such as `1.234`, counts as found if the other text h
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from itertools import product
 from typing import Any
 
-from contend.checks.units import UNITS
+from contend.checks.units import UNITS, Unit
 from contend.text import ADDRESS, en, ja, without_marks
 
 _SCALES: dict[str, Sequence[int]] = {
@@ -28,8 +28,9 @@ _CASED_SCALES = {"k", "m", "b"}
 _SPELT: dict[str, Decimal] = {word: Decimal(value) for word, value in en.SPELT.items()} | {
     word: Decimal(value)
     for value, words in {
-        "0": "null", "1": "once ein eine einen eines einer", "2": "twice both zwei beide beiden", "3": "drei",
-        "4": "vier", "5": "fünf", "6": "sechs", "7": "sieben", "8": "acht", "9": "neun", "10": "zehn", "11": "elf",
+        "0": "null", "1": "once ein eine einen eines einer", "2": "twice both zwei beide beiden",
+        "3": "drei third thirds drittel", "4": "vier",
+        "5": "fünf", "6": "sechs", "7": "sieben", "8": "acht", "9": "neun", "10": "zehn", "11": "elf",
         "12": "zwölf dutzend", "15": "fünfzehn", "20": "zwanzig", "30": "dreißig", "40": "vierzig", "50": "fünfzig",
         "100": "hundred hundert", "1000": "thousand tausend", "0.5": "half halb halbe hälfte",
     }.items()
@@ -57,14 +58,14 @@ _OWN_PLACES = (
 _NAMES = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _DATES = (
     re.compile(r"(?<!\d)(?P<year>\d{4})[-/年](?P<month>\d{1,2})(?:[-/月](?P<day>\d{1,2})日?)?(?!\d)月?"),
-    re.compile(r"(?<![\d.])(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4})?(?![\d.])"),
+    re.compile(r"(?<![\d.])(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4})?(?!\.?\d)"),
     re.compile(r"(?<!\d)(?P<month>\d{1,2})月(?:(?P<day>\d{1,2})日)?"),
     re.compile(
         rf"(?<![\w.])(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)?\s(?:of\s)?(?P<month>{_NAMES})\b\.?,?(?:\s(?P<year>\d{{4}}))?",
         re.IGNORECASE,
     ),
     re.compile(
-        rf"\b(?P<month>{_NAMES})\b\.?\s(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?![\d.:]))?(?:,?\s?(?P<year>\d{{4}}))?",
+        rf"\b(?P<month>{_NAMES})\b\.?\s(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?![\d.:]))?(?:,?\s?(?:of\s)?(?P<year>\d{{4}}))?",
         re.IGNORECASE,
     ),
 )
@@ -80,15 +81,36 @@ _NUMBER = re.compile(
     rf"(?:(?P<letter>[kKmMbB])(?![\w²³/])|[\s-]?(?P<scale>{_WORDS})\b\.?)?",
     re.IGNORECASE,
 )
+_SPELT_NUMBER = re.compile(
+    rf"(?<![^\W\d_])(?P<number>{'|'.join(sorted(_SPELT, key=len, reverse=True))})"
+    rf"(?:\s(?P<scale>{_WORDS}))?(?![^\W\d_])",
+    re.IGNORECASE,
+)
 _KANJI_NUMBER = re.compile(r"(?<![\d.,])(?:\d[\d,]{0,18}+(?:\.\d{1,6}+)?[百千万億兆]{1,4}){1,6}(?:\d{1,8}+(?![\d.,]))?")
 _KANJI_PART = re.compile(r"([\d,.]+)([百千万億兆]*)")
+_GERMAN_TIME = re.compile(r"(?<![\d.])(\d{1,2})\.(\d{2})(?=\sUhr\b)")
 _FULL_HOUR = re.compile(r"(?<!\d)0?(\d{1,2}):00(?!\d)")
 _IDENTIFIER = re.compile(
     r"(?<![\w.:/-])-{0,2}(?=[\w.:/-]{0,60}\d)(?:[^\W\d_][\w.:/-]{0,80}+|\d{1,9}+(?:\.\d{1,9}+){2,6}[\w.-]{0,40}+)",
     re.ASCII,
 )
 _UNITS = "|".join(re.escape(name) for name in sorted(UNITS, key=len, reverse=True))
-_UNIT = re.compile(rf"[\s-]?(?P<unit>{_UNITS})(?![a-z\u00df-\u024f0-9²³])", re.IGNORECASE)
+_TIMES = "|".join(name for name in sorted(UNITS, key=len, reverse=True) if UNITS[name].measure == "time")
+_UNIT_ENDS = r"(?![·a-z\u00df-\u024f0-9²³])"
+_UNIT = re.compile(
+    rf"[\s-]?(?P<unit>{_UNITS}){_UNIT_ENDS}"
+    rf"(?:(?:\s?/\s?|\s(?:an?|per|each|every|pro|je)\s)(?P<time>{_TIMES}){_UNIT_ENDS})?",
+    re.IGNORECASE,
+)
+_RATE_AHEAD = re.compile(r"(?:[時分秒]速|毎[時分秒])[約およそ]*\Z")
+_RATE_TIMES = {"時": 3600.0, "分": 60.0, "秒": 1.0}
+_HEAD_UNIT = re.compile(
+    rf"(?:\b(?:in|einheit)\s|[(\[,]\s?|単位[:はが]?\s?)(?:(?P<scale>{_WORDS})\.?\s?)?(?P<unit>{_UNITS})"
+    r"(?=\s*(?:\Z|[)\],.;:。、]))",
+    re.IGNORECASE,
+)
+"""The unit of a table's numbers, as its caption or a column's name gives it."""
+_NAMED_UNIT = re.compile(rf"(?<!\w)(?<!\d\s)(?:{_UNITS})(?!\w)", re.IGNORECASE)
 _MEASURED = re.compile(r"\s?(?:[%‰°$€£¥₹]|(?P<word>[^\W\d_]+))")
 _ONE_OF_TIME = re.compile(r"\s?(?:[日年月週度]|か月|時間|分|秒)(?!間?後)")
 """How often, and not how much."""
@@ -96,8 +118,16 @@ _LIST_MARK = re.compile(r"\A\W*\d{1,2}[.)]\s")
 _OWN_PLACE = re.compile(
     rf"\b(?:{_OWN_PLACES})s?\.?\s(?:\d+(?:\.\d+)*(?:(?:,|\s?[–-]|\sand|\sund|\sor|\soder)\s?)?)+", re.IGNORECASE
 )
+_CLAUSE = re.compile(r"§§?\s?\d+[a-z]?\b(?:\s?\(\d+\))*")
+_NUMBER_CELL = re.compile(r"[-+±]?[\d.,'’\s]+")
 _OWN_PLACE_JA = re.compile(r"第\d+[章節部条項]|[表図]\d+|手順\d+")
 _SMALL = 10
+_POWERS = frozenset((0, 2, 3, 4, 6, 8, 9, 12))
+"""Of ten: by those the same figure may differ in two texts, as 12 % and 0.12 or thousands and millions do."""
+_WHOLE = re.compile(r"\d+|\d{1,3}(?:[.,'’\u00a0\u202f]\d{3})+")
+_YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
+_ROUND = range(2, 4)
+"""How many digits stand before the zeros of a number that is taken for rounded."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +141,11 @@ class Figure:
     """No unit, currency or scale stands beside it."""
     is_scaled: bool = False
     """A word such as million stands behind it."""
-    unit: tuple[str, float] | None = None
-    """What its unit measures, and how many of the measure's first unit it is."""
+    scales: tuple[int, ...] = ()
+    """Powers of ten that the words of its text name, as the head of a table does."""
+    rounded_to: Decimal = Decimal(0)
+    """Of a whole number that may be rounded, as 341,000, the value of one unit in its last digit before the zeros."""
+    unit: Unit | None = None
     with_unit: str = ""
     """Its text with the unit behind it."""
 
@@ -120,18 +153,36 @@ class Figure:
     def is_small(self) -> bool:
         return self.is_bare and all(value < _SMALL and value == value.to_integral_value() for value, _ in self.readings)
 
+    def has_digits(self, value: Decimal) -> bool:
+        """As `Notes.has_digits`, of this figure."""
+        wanted = [each for each in (value, value - 1, 1 - value) if each]
+        return any(_is_scaled(each, number) for each in wanted for number, _ in self.readings)
+
     def is_number(self, value: Decimal) -> bool:
-        """Whether the value is this number, rounded to its last digit or not."""
-        return any(_rounds_to(value, *reading) for reading in self.readings)
+        """Whether the value is this number, rounded to its last digit, or to the zeros that it ends in, or not."""
+        return any(self._reads_as(value, *reading) for reading in self.readings)
+
+    def _reads_as(self, value: Decimal, number: Decimal, step: Decimal) -> bool:
+        if self.rounded_to and number == self.readings[0][0] and abs(value - number) * 2 <= self.rounded_to:
+            return True
+        return _rounds_to(value, number, step)
 
     def has_unit_of(self, other: "Figure") -> bool:
-        """Whether the other, of the same number, is as much in its unit; a missing unit is any."""
-        if self.unit is None or other.unit is None or self.unit == other.unit:
-            return True
-        (measure, factor), (its, its_factor) = self.unit, other.unit
-        return measure == its and any(
-            self.is_number(value * Decimal(str(its_factor)) / Decimal(str(factor))) for value, _ in other.readings
-        )
+        """Whether the other is as much as this in its unit; of the same number a missing unit is any."""
+        return self.unit is None or other.unit is None or self.unit == other.unit or self.is_converted(other)
+
+    def is_converted(self, other: "Figure") -> bool:
+        """Whether the other is as much as this in another unit of its measure. Both read `5,180` in the same way."""
+        ratio = self.unit.ratio(other.unit) if self.unit and other.unit else None
+        same = len(self.readings) == len(other.readings)
+        pairs = (zip if same else product)(self.readings, other.readings)
+        return ratio is not None and any(self._reads_as(value * ratio, *own) for own, (value, _) in pairs)
+
+
+def _is_scaled(value: Decimal, number: Decimal) -> bool:
+    """Whether they differ by a scale alone, such as percent or million."""
+    one, other = value.normalize().as_tuple(), number.normalize().as_tuple()
+    return one.digits == other.digits and abs(int(one.exponent) - int(other.exponent)) in _POWERS
 
 
 def _rounds_to(value: Decimal, number: Decimal, step: Decimal) -> bool:
@@ -166,33 +217,41 @@ class Notes:
     identifiers: tuple[str, ...]
     plain: str
     """The whole text, without case, width, white space and marks."""
-    scales: tuple[int, ...]
-    """Powers of ten that its words name, as the head of a table does."""
 
     def has_number(self, figure: Figure) -> bool:
         return any(
             figure.is_number(value.scaleb(power))
             for each in self.figures
             for value, _ in each.readings
-            for power in (0, *self._shifts(each, figure))
+            for power in (0, *_shifts(each, figure))
         )
 
     def has_other_unit(self, figure: Figure) -> bool:
-        """Whether it has the number of a figure, and only with another unit."""
+        """Whether it has the number of a figure, only with another unit, and not as much in any unit."""
         same = [each for each in self.figures if any(figure.is_number(value) for value, _ in each.readings)]
-        return bool(same) and not any(map(figure.has_unit_of, same))
+        return bool(same) and not (any(map(figure.has_unit_of, same)) or self.has_converted(figure))
 
-    def _shifts(self, own: Figure, other: Figure) -> Iterator[int]:
-        """Powers of ten by which two figures may differ: a scale such as "million" may stand once, above a table."""
-        if not own.is_scaled:
-            yield from self.scales
-        if not other.is_scaled:
-            yield from (-power for power in self.scales)
+    def has_converted(self, figure: Figure) -> bool:
+        """Whether it has as much in another unit of the figure's measure."""
+        return any(map(figure.is_converted, self.figures))
+
+    def beside(self, others: "Notes", cells: Sequence[Figure] = ()) -> "Notes":
+        """With what others have, whose figures no scale of a table changes, and with the numbers of cells."""
+        figures = (*self.figures, *cells, *(replace(each, scales=()) for each in others.figures))
+        days, names = (*self.days, *others.days), (*self.identifiers, *others.identifiers)
+        return Notes(figures, days, names, f"{self.plain}\n{others.plain}")
 
     def has_digits(self, value: Decimal) -> bool:
         """Whether it has this number in some scale: 71.5 for 71,500,000, 0.84 for 84 %, 1.015 for 1.5 % more."""
-        own = {number.normalize().as_tuple().digits for each in self.figures for number, _ in each.readings}
-        return any(each.normalize().as_tuple().digits in own for each in (value, value - 1, 1 - value) if each)
+        return any(each.has_digits(value) for each in self.figures)
+
+
+def _shifts(own: Figure, other: Figure) -> Iterator[int]:
+    """Powers of ten by which two figures may differ: a scale such as "million" may stand once, above a table."""
+    if not own.is_scaled:
+        yield from own.scales
+    if not other.is_scaled:
+        yield from (-power for power in own.scales)
 
 
 @lru_cache(maxsize=4096)
@@ -200,11 +259,12 @@ def notes_of(text: str) -> Notes:
     """The figures, dates and identifiers of a text; what it spells out is among its figures."""
     plain = normal(text)
     days, rest = _without_days(plain)
-    identifiers = tuple(match[0].rstrip(".:/-") for match in _IDENTIFIER.finditer(rest))
-    figures = (*_figures(rest), *_spelt(rest), *_in_identifiers(identifiers))
+    identifiers = tuple(each.rstrip(".:/-") for each in _IDENTIFIER.findall(rest) if not _is_measure(each))
     years = tuple(Figure(str(each.year), ((Decimal(each.year), Decimal(1)),), True) for each in days if each.year)
     powers = {power for word in re.findall(r"[^\W\d_]+", rest.casefold()) for power in _SCALES.get(word, ())}
-    return Notes((*figures, *years), days, identifiers, bare(text), tuple(sorted(powers - {2})))
+    scales = tuple(sorted(powers - {2}))
+    figures = (*_figures(rest), *_spelt(rest), *_in_identifiers(identifiers), *years)
+    return Notes(tuple(replace(each, scales=scales) for each in figures), days, identifiers, bare(text))
 
 
 def unfounded(text: str, *, carriers: Notes, values: Collection[Decimal] = (), small_too: bool = True) -> list[str]:
@@ -214,7 +274,9 @@ def unfounded(text: str, *, carriers: Notes, values: Collection[Decimal] = (), s
     check whole numbers below ten without a unit. Numbers of parts, steps and tables are never checked.
     """
     said = ADDRESS.sub(" ", without_marks(text))
-    plain = _OWN_PLACE_JA.sub(" ", _OWN_PLACE.sub(" ", _LIST_MARK.sub(" ", normal(said))))
+    plain = _LIST_MARK.sub(" ", normal(said))
+    for place in (_OWN_PLACE, _CLAUSE, _OWN_PLACE_JA):
+        plain = place.sub(" ", plain)
     days, rest = _without_days(plain)
     # One that can be read in two ways is there where either is; 4.2. may be a day, or a version that ends a sentence.
     there = {
@@ -224,16 +286,21 @@ def unfounded(text: str, *, carriers: Notes, values: Collection[Decimal] = (), s
         or (_SHORT_DAY.fullmatch(each.text) and bare(each.text).rstrip(".") in carriers.plain)
     }
     missing = [each.text for each in days if each.text not in there]
-    named = {match[0].rstrip(".:/-") for match in _IDENTIFIER.finditer(rest)}
+    named = {each.rstrip(".:/-") for each in _IDENTIFIER.findall(rest) if not _is_measure(each)}
     missing += sorted(each for each in named if bare(each).removeprefix("v") not in carriers.plain)
-    shifted = [value.scaleb(power) for value in values for power in (-9, -6, -3, -2, 0, 2, 3, 6, 9)]
-    for figure in _figures(_IDENTIFIER.sub(" ", rest)):
+    shifted = [value.scaleb(power * sign) for value in values for power in _POWERS for sign in (-1, 1)]
+    for figure in _figures(_IDENTIFIER.sub(lambda each: each[0] if _is_measure(each[0]) else " ", rest)):
         if not small_too and figure.is_small:
             continue
-        if not carriers.has_number(figure):
+        if not (carriers.has_number(figure) or carriers.has_converted(figure)):
             missing += [] if any(map(figure.is_number, shifted)) else [figure.text]
         elif not values and carriers.has_other_unit(figure):
             missing.append(figure.with_unit)
+    for figure in _spelt(rest):
+        if not values and carriers.has_other_unit(figure):
+            missing.append(figure.with_unit)
+        elif figure.is_scaled and not carriers.has_number(figure) and not any(map(figure.is_number, shifted)):
+            missing.append(figure.text)
     return list(dict.fromkeys(missing))
 
 
@@ -268,7 +335,7 @@ def _without_days(plain: str) -> tuple[tuple[Day, ...], str]:
         return " "
 
     rest = _ERA.sub(lambda each: f"{ja.ERAS[each[1]] + (1 if each[2] == '元' else int(each[2]))}年", plain)
-    rest = _SLASHED.sub(slashed, rest)
+    rest = _GERMAN_TIME.sub(r"\1:\2", _SLASHED.sub(slashed, rest))
     for pattern in _DATES:
         rest = pattern.sub(taken, rest)
     return tuple(days), _FULL_HOUR.sub(r"\1", rest)
@@ -290,15 +357,36 @@ def _figures(plain: str) -> Iterator[Figure]:
             if _ONE_OF_TIME.match(match.string, match.end("number")) and readings[0][0] == 1:
                 continue
             is_scaled = bool(match["letter"] or match["scale"])
-            yield Figure(match[0].strip().rstrip("."), readings, is_bare, is_scaled, **_unit_of(match))
+            rounded_to = Decimal(0) if is_scaled else _rounded_to(match["number"])
+            yield Figure(
+                match[0].strip().rstrip("."), readings, is_bare, is_scaled, rounded_to=rounded_to, **_unit_of(match)
+            )
+
+
+def _rounded_to(number: str) -> Decimal:
+    """The value of one unit in the last digit before the zeros of a whole number; 0 of years and of any other."""
+    if _YEAR.fullmatch(number) or not _WHOLE.fullmatch(number):
+        return Decimal(0)
+    digits = re.sub(r"\D", "", number)
+    length = len(digits.rstrip("0"))
+    return Decimal(10) ** (len(digits) - length) if length in _ROUND and length < len(digits) else Decimal(0)
+
+
+def _is_measure(name: str) -> bool:
+    """Whether it is a unit such as m2 or m3/s or a number such as 4.600.000, and no identifier."""
+    return bool(_WHOLE.fullmatch(name.rstrip("."))) or UNITS.keys() >= {*name.rstrip(".:/-").casefold().split("/")}
 
 
 def _unit_of(match: re.Match[str]) -> dict[str, Any]:
     """The unit of a number and the text of both, as fields of a figure."""
     currency, behind = match.groupdict().get("currency"), _UNIT.match(match.string, match.end())
-    name = (currency or (behind["unit"] if behind else "")).strip().lower()
+    unit = UNITS.get((currency or (behind["unit"] if behind else "")).strip().lower())
+    if unit and behind and behind["time"]:
+        unit = unit._replace(seconds=UNITS[behind["time"].lower()].factor)
+    if unit and (ahead := _RATE_AHEAD.search(match.string[: match.start()])):
+        unit = unit._replace(seconds=next(each for sign, each in _RATE_TIMES.items() if sign in ahead[0]))
     text = match[0] + (behind[0] if behind else "")
-    return {"unit": UNITS.get(name), "with_unit": text.strip().rstrip(".")}
+    return {"unit": unit, "with_unit": text.strip().rstrip(".")}
 
 
 def _power(signs: str) -> int:
@@ -335,11 +423,14 @@ def _numbers(digits: str) -> Iterator[Decimal]:
 
 
 def _spelt(plain: str) -> Iterator[Figure]:
-    for word in re.findall(r"[^\W\d_]+", plain.casefold()):
-        if word in _SPELT:
-            yield Figure(word, ((_SPELT[word], Decimal(1)),), True)
-    for numeral in re.findall(r"[〇一二三四五六七八九十百]+", plain):
-        yield Figure(numeral, ((Decimal(_kanji_value(numeral)), Decimal(1)),), True)
+    for match in _SPELT_NUMBER.finditer(plain):
+        value, scale = _SPELT[match["number"].lower()], (match["scale"] or "").lower()
+        readings = tuple((value.scaleb(power), Decimal(1).scaleb(power)) for power in _SCALES.get(scale, (0,)))
+        # Of hundreds and thousands there may be several.
+        is_scaled = bool(scale) and 1 <= value < 100  # noqa: PLR2004
+        yield Figure(match[0], readings, not scale, is_scaled, **_unit_of(match))
+    for match in re.finditer(r"[〇一二三四五六七八九十百]+", plain):
+        yield Figure(match[0], ((Decimal(_kanji_value(match[0])), Decimal(1)),), True, **_unit_of(match))
 
 
 def _kanji_value(numeral: str) -> int:
@@ -357,3 +448,24 @@ def _in_identifiers(identifiers: Sequence[str]) -> Iterator[Figure]:
     for digits in re.findall(r"\d+(?:\.\d+)?", " ".join(identifiers)):
         value = Decimal(digits)
         yield Figure(digits, ((value, Decimal(1).scaleb(int(value.as_tuple().exponent))),), True)
+
+
+def cell_figures(cell: str, *, column: str, label: str, caption: str) -> list[Figure]:
+    """The number of a table's cell, with the unit that its column, its row's label or the table's caption names.
+
+    Empty where the cell is no number or nothing names a unit, and where a column or label speaks of a unit otherwise.
+    """
+    heads = [_HEAD_UNIT.search(normal(each)) for each in (column, label, caption)]
+    head = heads[0] or heads[1]
+    if head is None and not any(_NAMED_UNIT.search(normal(each)) for each in (column, label)):
+        head = heads[2]
+    if head is None or not _NUMBER_CELL.fullmatch(normal(cell)):
+        return []
+    unit, power = UNITS[head["unit"].lower()], _SCALES.get((head["scale"] or "").lower(), (0,))[0]
+    figures = []
+    for each in _figures(normal(cell)):
+        figures.append(replace(each, unit=unit._replace(factor=unit.factor * 10**power)))
+        if power:
+            readings = tuple((value.scaleb(power), step.scaleb(power)) for value, step in each.readings)
+            figures.append(replace(each, readings=readings, is_scaled=True, unit=unit))
+    return figures

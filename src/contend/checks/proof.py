@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
-from contend.checks.notations import Notes, bare, notes_of, unfounded
+from contend.checks.notations import Figure, Notes, bare, cell_figures, notes_of, unfounded
 from contend.checks.sums import CalculationError, calculate
 from contend.models.research import ClaimKind, Passage, PlacedSentence, Refutation, Table
 from contend.text import compact_tables
@@ -189,9 +189,14 @@ def _carriers(proof: Proof, *, whole: bool, more: Sequence[str] = ()) -> Notes:
     standing = [(passage, words) for passage, words in proof.quotes if stands_in(words, passage)]
     named = {each.id: each for each in (proof.sources if whole else [passage for passage, _ in standing])}
     texts = [f"{each.title}\n{each.heading}\n{each.published or ''}" for each in named.values()]
-    texts += [words for _, words in standing]
-    texts += [each.text for each in proof.sources] if whole else [_heads(words, each) for each, words in standing]
-    return notes_of("\n".join([*texts, *more, proof.around, *([proof.others] if proof.kind != "stated" else [])]))
+    texts += [each.text for each in proof.sources] if whole else []
+    cells: list[Figure] = []
+    for passage, words in standing:
+        of_quote, of_cells = _quoted(words, passage)
+        texts += of_quote
+        cells += of_cells
+    notes = notes_of("\n".join([*texts, *more, proof.around]))
+    return notes.beside(notes_of(proof.others if proof.kind != "stated" else ""), cells)
 
 
 def stands_in(words: str, passage: Passage) -> bool:
@@ -253,14 +258,36 @@ def _in_order(pieces: Sequence[str], text: str) -> bool:
     return any(pieces)
 
 
-def _heads(words: str, passage: Passage) -> str:
-    """Caption and column names of the table that the words stand in; "" if they stand in no table."""
-    cells, caption, names = [bare(cell) for cell in words.split("|")], "", ""
+def _quoted(words: str, passage: Passage) -> tuple[list[str], list[Figure]]:
+    """What a quote carries: its words; of cells the table's caption and the columns' names, and numbers with units."""
+    parts = [each for each in words.split("|") if each.strip()]
+    caption, names, cells = _row_of([bare(each) for each in parts], passage)
+    if len(names) != len(cells):
+        return [words, caption, *names], []
+    texts, figures = [caption], list[Figure]()
+    for each in parts:
+        equal = [at for at, cell in enumerate(cells) if bare(cell) == bare(each)]
+        held = equal or [at for at, cell in enumerate(cells) if bare(each) in bare(cell)]
+        texts += [names[at] for at in held] or names
+        column = names[held[0]] if held else ""
+        in_unit = cell_figures(each, column=column, label=cells[0], caption=caption)
+        figures += in_unit
+        texts += [] if in_unit else [each]
+    return texts, figures
+
+
+def _row_of(parts: Sequence[str], passage: Passage) -> tuple[str, list[str], list[str]]:
+    """Caption and column names of the table in whose row the parts stand, and its cells; empty if in no table."""
+    caption, names = "", ""
     for line in _lines(passage.text):
         if "|" not in line and not line.startswith("- "):
             caption, names = line if line.strip() else caption, ""
-        elif _in_order(cells, bare(line)):
-            return f"{caption}\n{names}"
+        elif _in_order(parts, bare(line)):
+            return caption, _cells(names), _cells(line)
         else:
             names = names or line
-    return ""
+    return "", [], [""]
+
+
+def _cells(line: str) -> list[str]:
+    return [each.strip() for each in line.strip().removeprefix("|").removesuffix("|").split("|")]

@@ -1,5 +1,28 @@
 """Units of figures as data: what each measures. English, German and Japanese."""
 
+import unicodedata
+from decimal import Decimal
+from typing import NamedTuple
+
+
+class Unit(NamedTuple):
+    """What a unit measures, and how many of the measure's first unit it is.
+
+    `seconds`: of a rate, those that it is counted by; 0 of any other.
+    """
+
+    measure: str
+    factor: float
+    seconds: float = 0.0
+
+    def ratio(self, other: "Unit") -> Decimal | None:
+        """How many of this unit one of the other is; None if it measures something else. A missing rate is any."""
+        if self.measure != other.measure:
+            return None
+        by_time = self.seconds / other.seconds if self.seconds and other.seconds else 1.0
+        return Decimal(str(other.factor * by_time / self.factor))
+
+
 _CURRENCIES: dict[str, str] = {
     "$": "usd", "us$": "usd", "usd": "usd", "dollar": "usd", "dollars": "usd", "ドル": "usd", "米ドル": "usd",
     "€": "eur", "eur": "eur", "euro": "eur", "euros": "eur", "ユーロ": "eur",
@@ -20,7 +43,7 @@ _MEASURES: dict[str, dict[float, str]] = {
         1e-2: "cm centimetre centimetres centimeter centimeters zentimeter zentimetern センチ センチメートル",
         1: "m metre metres meter meters metern メートル",
         1e3: "km kilometre kilometres kilometer kilometers kilometern キロメートル",
-        0.3048: "ft foot feet フィート", 0.0254: "inch inches インチ", 1609.344: "mile miles マイル",
+        0.3048: "ft foot feet フィート", 0.0254: "inch inches インチ", 1609.344: "mile miles meile meilen マイル",
     },
     "time": {
         1e-9: "ns", 1e-6: "µs μs", 1e-3: "ms millisecond milliseconds millisekunde millisekunden ミリ秒",
@@ -42,10 +65,11 @@ _MEASURES: dict[str, dict[float, str]] = {
     "temperature K": {1: "k"},
     "volume": {
         1e-3: "ml ミリリットル", 1: "l litre litres liter liters litern リットル",
-        1e3: "m³ 立方メートル", 3.785411784: "gallons",
+        1e3: "m³ cubic_metre cubic_metres cubic_meters kubikmeter kubikmetern 立方メートル", 3.785411784: "gallons",
     },
     "area": {
-        1: "m² 平方メートル", 1e4: "ha hectare hectares hektar ヘクタール", 1e6: "km² 平方キロメートル",
+        1e-4: "cm²", 1: "m² square_metre square_metres square_meters quadratmeter quadratmetern 平方メートル",
+        1e4: "ha hectare hectares hektar ヘクタール", 1e6: "km² square_kilometres quadratkilometer 平方キロメートル",
         4046.86: "acre acres",
     },
     "power": {1: "w watt watts ワット", 1e3: "kw キロワット", 1e6: "mw メガワット", 1e9: "gw ギガワット"},
@@ -56,7 +80,7 @@ _MEASURES: dict[str, dict[float, str]] = {
         1e12: "tb テラバイト", 1e15: "pb",
     },
     "frequency": {1: "hz ヘルツ", 1e3: "khz", 1e6: "mhz", 1e9: "ghz"},
-    "speed": {1: "m/s", 1 / 3.6: "km/h 時速"},
+    "pressure": {1: "pa", 1e2: "hpa mbar", 1e3: "kpa", 1e5: "bar", 1e6: "mpa"},
     "people": {1: "people persons person personen 人 名"},
     "companies": {1: "companies firms 社"},
     "cases": {1: "cases case 件"},
@@ -68,10 +92,17 @@ _MEASURES: dict[str, dict[float, str]] = {
     "places": {1: "か所 ヶ所 カ所 箇所"},
 }  # fmt: skip
 
-UNITS: dict[str, tuple[str, float]] = {
-    name: (measure, factor)
-    for measure, factors in _MEASURES.items()
-    for factor, names in factors.items()
-    for name in names.split()
-} | {name: (currency, 1.0) for name, currency in _CURRENCIES.items()}
-"""What a unit measures, and how many of the measure's first unit it is."""
+_SPEEDS = {"mph": 1609.344, "stundenkilometer": 1000, "knots": 1852, "knoten": 1852, "kn": 1852, "ノット": 1852}
+"""Metres an hour; others are written as rates."""
+
+UNITS: dict[str, Unit] = (
+    {
+        unicodedata.normalize("NFKC", name.replace("_", " ")): Unit(measure, factor)
+        for measure, factors in _MEASURES.items()
+        for factor, names in factors.items()
+        for name in names.split()
+    }
+    | {name: Unit(currency, 1.0) for name, currency in _CURRENCIES.items()}
+    | {name: Unit("length", metres, 3600) for name, metres in _SPEEDS.items()}
+)
+"""By name, as normalized texts have it."""
