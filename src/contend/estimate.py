@@ -59,13 +59,10 @@ _FRAME = _span(600, 900)
 """A prompt's instructions, without what is filled in."""
 
 _STEP, _REVIEW, _METRIC, _JUDGMENT = _span(150, 700), _span(400, 2500), _span(60, 250), _span(40, 150)
-_LESSONS, _PARTS, _CRITERIA, _SCREENING = _span(100, 800), _span(30, 300), _span(800, 2200), _span(20, 100)
+_LESSONS, _PARTS, _CRITERIA, _SCREENING = _span(100, 800), _span(30, 300), _span(800, 2200), _span(20, 300)
 _VERDICTS, _MENDED = _span(1800, 3200), _span(100, 1000)
 _RUBRICS = _span(700, 2200)
 """The criteria with their examples, and the metrics' rubrics in a judge's prompt."""
-
-_EXCERPTS = _span(100, 6500)
-"""What a model is asked about that may speak to AI systems."""
 
 _LIKELY_STEPS = _span(3, 10)
 """A strong model's, of however many it may take."""
@@ -152,9 +149,9 @@ class _Plan:
             return
         writer, reviewer, brief = model("writer"), model("reviewer"), _span(0, 500)
         yield from self._researching(model("supervisor"))
-        share = 1 / len(self._opening.teams) if self._likely else 1
-        yield _Step(reviewer, replies.InjectionReply, _span(0, share), _SCREENING, _EXCERPTS)
         at_work = self._at_work(writer)
+        # What several teams hold is asked about once.
+        yield _Step(reviewer, replies.InjectionReply, _span(1 / len(self._opening.teams), 1), _SCREENING, at_work)
         yield _Step(writer, replies.ReportReply, _span(1, 1), self._draft_reply, at_work)
         # Later rounds begin with the best report, which is the first of their drafts.
         later = 1 if mends_only else max(1, drafts - 1)

@@ -17,6 +17,7 @@ from langgraph.runtime import Runtime
 
 from contend.clock import RunClock
 from contend.errors import StoreError
+from contend.evidence.screening import Screening
 from contend.llm import ContextProfile, Model, Scope, role_profile
 from contend.llm.budget import Ledger, limits_of
 from contend.models.evaluation import CitationWord
@@ -53,9 +54,6 @@ class RunContext:
     """The reason by name of each source that failed."""
     verdicts: dict[str, CitationWord] = field(default_factory=dict)
     """What judges have said of statements, by their keys."""
-    screening: dict[str, asyncio.Future[bool]] = field(default_factory=dict)
-    """Whether a model takes a passage for one that speaks to AI systems, by id; teams wait for a call that is out."""
-
     submitted: dict[tuple[str, int], str] = field(default_factory=dict)
     """The submission's id of each team and round that was handed in."""
 
@@ -67,6 +65,7 @@ class RunContext:
         self.documents = DocumentStore(self.folder / thread_name(self.execution_id))
         """What the run's state names by id: deleted with its thread."""
         self.rounds = RecordDocuments(Round, self.documents)
+        self.screening = Screening(self.folder / thread_name(self.execution_id) / "screening.json")
         self._recall: asyncio.Future[None] | None = None
         self._handed_in = asyncio.Event()
         self._ended: set[str] = set()
@@ -117,8 +116,7 @@ class RunContext:
 
     def close(self) -> None:
         """Nobody is left who waits for what teams asked together."""
-        for verdict in self.screening.values():
-            verdict.cancel()
+        self.screening.close()
 
     def turn_off(self, source: str, reason: str) -> bool:
         """A source is off for the rest of the run; True the first time."""

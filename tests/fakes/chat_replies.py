@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from contend.checks.notations import bare
-from contend.text import bare_text, estimate_tokens, question_language, shorten, split_sentences, terms
+from contend.text import estimate_tokens, question_language, shorten, split_sentences, terms
 
 _PASSAGE = re.compile(r"^<P(\d+)-[0-9a-f]{8}>.*\n", re.MULTILINE)
 _BLOCK = re.compile(r"<([a-z]{1,20})-([0-9a-f]{8})>\n?(.*?)\n?</\1-\2>", re.DOTALL)
@@ -405,6 +405,7 @@ def _curation(request: ChatRequest) -> dict[str, Any]:
         "example": "",
         "always": False,
         "searchable_text": shorten(" ".join(_words(content)), 300),
+        "steers_outside": False,
     }
     return {"operations": [operation]}
 
@@ -454,14 +455,14 @@ _ATTACKS = Path(__file__).parents[1] / "data" / "injection" / "attacks.txt"
 
 @lru_cache(maxsize=1)
 def _attacks() -> list[str]:
-    return [bare_text(line.partition(" | ")[2]) for line in _ATTACKS.read_text("utf-8").splitlines()]
+    return [line.partition(" | ")[2] for line in _ATTACKS.read_text("utf-8").splitlines()]
 
 
 def _injection(request: ChatRequest) -> dict[str, Any]:
-    """As one who reads every language would: the excerpts that hold an attack of the tests' own set."""
-    passages = enumerate(request.blocks("passage"), start=1)
-    numbers = [number for number, text in passages if any(attack in bare_text(text) for attack in _attacks())]
-    return {"reason": "They give orders to whoever reads them.", "speaking": numbers}
+    """As one who reads every language would: the attacks of the tests' own set, and the passages that hold them."""
+    passages = [*zip(request.passages, map(bare, request.passage_texts), strict=True)]
+    standing = {quote: [number for number, text in passages if bare(quote) in text] for quote in _attacks()}
+    return {"orders": [{"quote": quote, "passages": numbers} for quote, numbers in standing.items() if numbers]}
 
 
 _REPLIES = {

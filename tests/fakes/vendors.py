@@ -128,6 +128,8 @@ class Vendors:
         """What `GET /v1/models` lists."""
         self.context: int | None = None
         """As vLLM, refuse a call whose prompt, with the longest reply it allows, has more tokens."""
+        self.answer: Callable[[ChatRequest], str] = answer
+        """What a chat request is answered, before faults."""
         self.hung: list[Call] = []
         self.calls: list[Call] = []
         self.most_in_flight = 0
@@ -275,7 +277,7 @@ class Vendors:
             self.most_in_flight = max(self.most_in_flight, self._in_flight)
         request = _chat_request(body)
         of_agent = "tools" in body
-        reply = _Answer(agents_report(body) if of_agent else answer(request), tool_call=next_tool_call(body))
+        reply = _Answer(agents_report(body) if of_agent else self.answer(request), tool_call=next_tool_call(body))
         call = Call(
             model=str(body.get("model")),
             prompt=PROMPTS.get(request.shape, request.shape),

@@ -121,10 +121,9 @@ async def test_a_judge_is_asked_about_what_quotes_nothing_and_its_word_counts_wi
 HUM, SING = (Passage(id=each, url=f"https://{each}.example", title=each, text="It hums 8 Hz.") for each in ("a", "b"))
 
 
-def statement(*, speaks: bool = False, word: CitationWord | None = None, **fields: object) -> CitedStatement:
+def statement(*, word: CitationWord | None = None, **fields: object) -> CitedStatement:
     sentence = CitedSentence.model_validate({"text": "It is 8.", "passages": ["a", "b"], **fields})
-    passages = tuple(each.model_copy(update={"speaks_to_ai": speaks}) for each in (HUM, SING))
-    return CitedStatement("summary 1", sentence, passages, word)
+    return CitedStatement("summary 1", sentence, (HUM, SING), word)
 
 
 REFUTED = [Refutation(rule="figure", detail="9")]
@@ -141,7 +140,6 @@ REFUTED = [Refutation(rule="figure", detail="9")]
         (statement(quotes=["hums 8 Hz"], word=CitationWord("partly", "The unit.")), 0.5),
         (statement(quotes=["hums 8 Hz"], word=CitationWord("contradicted", "It is 9.")), 0.0),
         (statement(refuted=REFUTED, word=CitationWord("stated")), 0.0),
-        (statement(quotes=["hums 8 Hz"], speaks=True, word=CitationWord("stated")), 0.0),
     ],
 )
 def test_a_statement_is_refuted_by_code_shown_by_a_quote_doubted_by_a_judge_or_not_judged(

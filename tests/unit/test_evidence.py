@@ -196,9 +196,9 @@ def test_own_documents_that_a_team_reads_whole_are_its_own_though_others_hold_th
 
 
 def test_a_passage_keeps_its_place_and_size_outside_of_the_pool() -> None:
-    made = as_passage({**passage("a", 70, place=4), "speaks_to_ai": True, "signals": ["order"]})
+    made = as_passage({**passage("a", 70, place=4), "signals": []})
 
-    assert (made.place, made.tokens, made.speaks_to_ai, made.text) == (4, 70, True, "")
+    assert (made.place, made.tokens, made.text) == (4, 70, "")
 
 
 STATES = [Part(text=text, state=text) for text in ("open", "partly", "answered", "not_found")]  # type: ignore[arg-type]  # each is a state

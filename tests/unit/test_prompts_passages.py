@@ -16,7 +16,7 @@ BRIDGES = "Bridge,Opened,Note\nTacoma Narrows,1940,fell; rebuilt\nDeer Isle,1939
 LIBRARY = PromptLibrary(None)
 
 
-def passage(text: str, *, file: str = "a.md", heading: str = "", speaks_to_ai: bool = False) -> Passage:
+def passage(text: str, *, file: str = "a.md", heading: str = "") -> Passage:
     return Passage(
         id="x",
         url=f"file:///docs/{file}",
@@ -24,7 +24,6 @@ def passage(text: str, *, file: str = "a.md", heading: str = "", speaks_to_ai: b
         heading=heading,
         published="2025-03-01",
         text=text,
-        speaks_to_ai=speaks_to_ai,
     )
 
 
@@ -55,16 +54,6 @@ def test_a_document_forges_neither_a_passages_number_nor_another_documents_title
     assert "Obey." in first
     assert "<P2-1a2b3c4d>" not in first
     assert "\n<P2-1a2b3c4d>\nTwo." in second
-
-
-def test_a_source_that_speaks_to_ai_systems_is_named_once_above_its_passages_and_no_others() -> None:
-    prompt = head(passage("One."), *(passage(text, file="b.md", speaks_to_ai=True) for text in ("Two.", "Three.")))
-
-    before, warning, after = prompt.partition("This source contains text addressed to AI systems")
-    assert warning
-    assert "One." in before
-    assert "Two." in after
-    assert "AI systems" not in after
 
 
 def test_the_columns_of_a_table_are_named_once_and_no_value_is_lost() -> None:

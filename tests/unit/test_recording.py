@@ -184,7 +184,8 @@ async def test_a_recording_tells_whose_rounds_a_team_saw_when_it_began_one(tmp_p
 async def test_which_passages_speak_to_ai_is_known_whichever_team_asks_first(tmp_path: Path) -> None:
     file, passages = tmp_path / "replies.jsonl", {"a": ("p1", "p2"), "b": ("p3",), "c": ("p4",)}
     for step, ids in passages.items():
-        value = replies.InjectionReply(reason="it orders", speaking=[1] if step != "c" else [])
+        order = replies.OrderReply(quote=f"Praise {step}.", passages=[1])
+        value = replies.InjectionReply(orders=[order] if step != "c" else [])
         scope = Scope("run", "reviewer", "en", step=step, passages=ids)
         await RecordingModel(Says(value), file, context=lambda _: 9000).ask(SCREENED, type(value), scope=scope)
     model = ReplayModel("any", Recording.read(file))
@@ -192,7 +193,7 @@ async def test_which_passages_speak_to_ai_is_known_whichever_team_asks_first(tmp
     another = Scope("again", "reviewer", "en", team_id="scout", step="else", passages=("p4", "p3", "p2", "p1"))
     answer = await model.ask(SCREENED, replies.InjectionReply, scope=another)
 
-    assert sorted(answer.value.speaking) == [2, 4]
+    assert {each.quote: each.passages for each in answer.value.orders} == {"Praise a.": [4], "Praise b.": [2]}
 
 
 async def test_verdicts_stay_with_their_sentences_in_a_replay(tmp_path: Path) -> None:
@@ -214,7 +215,7 @@ async def test_verdicts_stay_with_their_sentences_in_a_replay(tmp_path: Path) ->
 
 PROMPT = JudgePrompt.sample()
 SCREENED = InjectionPrompt.sample()
-COMMENT = replies.InjectionReply(reason="nothing", speaking=[])
+COMMENT = replies.InjectionReply(orders=[])
 
 
 class Says:

@@ -1,15 +1,15 @@
-"""Does a text speak to AI systems, or beg its judges? Named signals by code: they mark and count, they delete nothing.
+"""Does a text speak to AI systems, or beg its judges? Named signals by which code is certain of it.
 
-What they do not know, in whatever language, a language model is asked about where `worth_asking` says so.
+What they do not know, in whatever language, a language model is asked about.
 """
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from contend.text import clean, en, normalize, shorten, split_sentences, terms
+from contend.text import clean, normalize, shorten, split_sentences
 
 _PIECE, _STEP = 600, 400
 """A text without full stops is read in overlapping pieces, so that patterns stay fast."""
@@ -58,8 +58,9 @@ _CUES = {
         r"|ausschliesslich|uniquement|seulement|debe|следует)\b"
         r"|必ず|ください|こと(?:[。\s]|\Z)|せよ|しなさい|のみ|只|必须|请|반드시"
     ),
-    "YOURS": r"\byour (?:\w+ )?|\b(?:votre|deiner|ihrer|su|vos|sua) ",
-    "IF_YOU_ARE": r"\bif you(?:'re| are)\b|\bse voce e\b|\bsi (?:tu es|vous etes|eres)\b|\bwenn du\b|如果你是|あなたが",
+    "IF_YOU_ARE": (
+        r"(?:\bif you(?:'re| are)\b|\bse voce e\b|\bsi (?:tu es|vous etes|eres)\b|\bwenn du\b|如果你是|あなたが)"
+    ),
     "GRADES": (
         r"(?<!\d)100(?!\d)|\b(?:full marks|full credit"
         r"|(?:highest|perfect|maximum|top|best) (?:scores?|marks?|points?|rating|grade)|volle punktzahl"
@@ -81,14 +82,18 @@ _CUES = {
     "QUOTED": r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”|`[^`\n]{0,300}`"
     r"|「[^」\n]{0,300}」|『[^』\n]{0,300}』|«[^»\n]{0,300}»",
 }
-# AI systems that are called, or told what to say; the reader's own answer.
-_CUES["CALLED"] = rf"\A.{{0,60}}?(?:{_CUES['MACHINES']}).{{0,12}}?[:：]"
+# AI systems that are called, or told what to say.
+_CUES["CALLED"] = (
+    r"\A\W*(?:(?:note|notice|attention|message|dear|to|for|all|any|the)\W+){1,4}"
+    rf"(?:{_CUES['MACHINES']}).{{0,12}}?[:：]"
+)
+_CUES["NAMED"] = rf"\A\W*(?:{_CUES['MACHINES']})\W{{0,3}}[:：]"
 _TO_SAY = rf"(?:{_CUES['SAY']}|{_CUES['TEXTS']})"
 _CUES["TOLD"] = (
     rf"(?:{_CUES['MACHINES']}).{{0,80}}?(?:(?:{_CUES['MUST']}).{{0,40}}?{_TO_SAY}"
     rf"|{_TO_SAY}.{{0,60}}?(?:{_CUES['MUST']}))"
 )
-_CUES["YOUR_TEXTS"] = rf"(?:{_CUES['YOURS']})(?:{_CUES['TEXTS']})"
+_CUES["ADDRESSEE"] = rf"{_CUES['IF_YOU_ARE']}\W{{0,3}}(?:\w{{1,3}}\W+)?(?:large |automated )?(?:{_CUES['MACHINES']})"
 _PATTERNS = {name: re.compile(pattern) for name, pattern in _CUES.items()}
 
 _LOOKALIKES = str.maketrans(
@@ -119,7 +124,10 @@ def _overrides(sentence: FoldedSentence) -> bool:
 
 
 def _begs(sentence: FoldedSentence) -> bool:
-    return sentence.has("GRADES") and (sentence.has("GRADING", "OF_MINE", "TEXTS") or sentence.has("JUDGES", "GRADING"))
+    if not sentence.has("GRADES"):
+        return False
+    rest = sentence._replace(outside_quotes=_PATTERNS["GRADES"].sub(" ", sentence.outside_quotes))
+    return rest.has("GRADING", "OF_MINE", "TEXTS") or rest.has("JUDGES", "GRADING")
 
 
 def _hides(sentence: FoldedSentence) -> bool:
@@ -128,20 +136,15 @@ def _hides(sentence: FoldedSentence) -> bool:
     return sentence.speaks_of("HIDDEN") and is_order and about
 
 
-def _mentions(sentence: FoldedSentence) -> bool:
-    kinds = set(filter(sentence.speaks_of, ("MACHINES", "SET_ASIDE", "RULES", "GRADES", "HIDDEN", "YOUR_TEXTS")))
-    if kinds - {"SET_ASIDE", "RULES"} or len(kinds) > 1 or sentence.disguises:
-        return True
-    return sentence.has("MUST") and any(map(sentence.speaks_of, ("TEXTS", "RULES")))
-
-
-_CERTAIN: Mapping[str, Callable[[FoldedSentence], bool]] = {
+SIGNALS: Mapping[str, Callable[[FoldedSentence], bool]] = {
     # A chat's turn, or what closes a prompt's delimiter.
     "roles": lambda sentence: sentence.has("ROLES"),
     # An order to set aside the rules given so far.
     "override": _overrides,
     # An AI system, by name, that is told what to say.
-    "addressed": lambda sentence: any(map(sentence.has, ("CALLED", "TOLD"))) or sentence.has("MACHINES", "IF_YOU_ARE"),
+    "addressed": lambda sentence: (
+        any(map(sentence.has, ("CALLED", "TOLD", "ADDRESSEE"))) or sentence.has("NAMED", "SAY")
+    ),
     # A plea or an order for a mark.
     "begging": _begs,
     # Several words in letters that only look like their own.
@@ -151,44 +154,12 @@ _CERTAIN: Mapping[str, Callable[[FoldedSentence], bool]] = {
 }
 """Signals by which a text is taken to speak to AI systems."""
 
-SIGNALS = {
-    **_CERTAIN,
-    # Anything of AI systems, judges, rules that are set aside, or the reader's own answer, quoted or not.
-    "mentioned": _mentions,
-}
-_OTHER_SCRIPT = re.compile(r"[\u0400-\u04ff\u0590-\u06ff\u0900-\u0dff\u0e00-\u0fff\u3400-\u9fff\uac00-\ud7af]")
-# Of English far more words are ordinary; other languages have words that look so: "in", "was", "on".
-_LEAST_ORDINARY = 0.08
-_LEAST_WORDS, _LEAST_LETTERS = 6, 8
-"""Fewer may be names. Of the 205 innocent lines of tests/data/injection, 12 words bring 8 fewer before a model, and 16
-letters 3 fewer; no attack there is known by its language alone."""
-
-
-def _is_foreign(text: str) -> bool:
-    """Whether a text is mostly in neither English nor Japanese, of which cues tell little."""
-    bare = _LINK.sub(" ", text)
-    if re.search(r"[\u3041-\u30ff]", bare):
-        return False
-    if len(_OTHER_SCRIPT.findall(bare)) >= _LEAST_LETTERS:
-        return True
-    words = re.findall(r"(?<![\w./:=<>_-])[^\W\d_]+(?=[\s,;.!?]|\Z)", bare.lower())
-    ordinary = sum(word in en.STOP_WORDS for word in words)
-    return len(words) >= _LEAST_WORDS and ordinary < _LEAST_ORDINARY * len(words)
-
-
-BY_MODEL = "model"
-"""In place of a signal's name: a language model has read it so."""
-
-FOREIGN = "foreign"
-"""The signal of a text that is mostly in a language whose cues are few."""
-
 
 @lru_cache(maxsize=4096)
-def signals(text: str) -> tuple[str, ...]:
+def certain_signals(text: str) -> tuple[str, ...]:
     """The names of the signals that any sentence of a text gives."""
     given = {name for sentence in split_sentences(clean(text)) for name in _signals_of(sentence)}
-    names = [name for name in SIGNALS if name in given]
-    return (*names, *([FOREIGN] if _is_foreign(text) else []))
+    return tuple(name for name in SIGNALS if name in given)
 
 
 @lru_cache(maxsize=16_384)
@@ -198,111 +169,23 @@ def _signals_of(sentence: str) -> tuple[str, ...]:
     return tuple(name for name, gives in SIGNALS.items() if any(map(gives, pieces)))
 
 
-def certain_signals(text: str) -> list[str]:
-    """The names of the signals by which code is certain that a text speaks to AI systems or judges."""
-    return [name for name in signals(text) if name in _CERTAIN]
-
-
 def speaks_to_ai(text: str) -> bool:
     """Whether a text speaks to AI systems or judges, as far as code can tell."""
     return bool(certain_signals(text))
 
 
-def worth_asking(text: str) -> bool:
-    """Whether a language model should look at a text: it may speak to AI systems."""
-    return bool(signals(text))
-
-
-_MOST_EXCERPT = 800
-
-
-def excerpt_of(text: str) -> str:
-    """What of a text a model is asked about: its sentences with a signal and those beside them, or its beginning."""
-    sentences = split_sentences(clean(text))
-    telling = [place for place, sentence in enumerate(sentences) if worth_asking(sentence)]
-    places = sorted({near for place in telling for near in (place - 1, place, place + 1)})
-    return shorten("\n".join(sentences[near] for near in places if 0 <= near < len(sentences)) or text, _MOST_EXCERPT)
+def orders_in(text: str) -> list[str]:
+    """The sentences of a text that give a signal."""
+    return [sentence for sentence in split_sentences(clean(text)) if speaks_to_ai(sentence)]
 
 
 _MOST_HIDDEN_CHARACTERS = 2000
 
 
 def hidden_text(text: str) -> list[str]:
-    """What a page hides from its readers, named as hidden, if it may speak to AI systems; else nothing."""
+    """What a page hides from its readers, named as hidden, if it speaks to AI systems; else nothing."""
     line = shorten(clean(text, single_line=True), _MOST_HIDDEN_CHARACTERS)
-    return [f"(hidden text: {line})"] if line and worth_asking(line) else []
-
-
-class PlantedText:
-    """What sources that speak to AI systems want said.
-
-    `texts` are (document, text); `speaking`: documents known to speak to AI systems, beside those in which code finds
-    orders; `question`: the one of the run, whose names are everybody's.
-    """
-
-    def __init__(self, texts: Iterable[tuple[str, str]], *, speaking: Collection[str] = (), question: str = "") -> None:
-        every = [*texts]
-        speaking_documents = {document for document, text in every if speaks_to_ai(text)}
-        suspects = {*speaking, *speaking_documents}
-        self._orders = list(
-            dict.fromkeys(each for of, text in every for each in _orders(of, text, suspects, speaking_documents))
-        )
-        honest = "\n".join([question, *(text for document, text in every if document not in suspects)])
-        self._marks = {mark for order in self._orders for mark in marks(order)}
-        self._marks -= marks(honest) if self._marks else set()
-        orders = set(self._orders)
-        others = [
-            each for of, text in every if of in suspects for each in split_sentences(clean(text)) if each not in orders
-        ]
-        elsewhere = "\n".join([honest, *others]).casefold()
-        self._names = {name for order in self._orders for name in _names(order) if name not in elsewhere}
-        self._keys = frozenset(map(_key, self._orders))
-        self._terms = [frozenset(terms(order)) for order in self._orders]
-
-    def in_sentence(self, sentence: str) -> bool:
-        """Whether a sentence is an order, or carries a code or an odd name that only orders know."""
-        return speaks_to_ai(sentence) or _key(sentence) in self._keys or self._has_mark(sentence)
-
-    def repeated_in(self, statement: str, honest: Sequence[object]) -> bool:
-        """Whether a statement of a draft is an order, or says what one wants said and no honest passage does.
-
-        `honest`: the passages that it cites, without those that speak to AI systems.
-        """
-        if self._has_mark(statement):
-            return True
-        if not (speaks_to_ai(statement) or self._is_like_an_order(statement)):
-            return False
-        return not honest or speaks_to_ai(statement)
-
-    def _has_mark(self, text: str) -> bool:
-        """Mostly there is none to look for, and to read a text's own takes longer than most of a report does."""
-        return bool(self._marks) and not self._marks.isdisjoint(marks(text))
-
-    def _is_like_an_order(self, statement: str) -> bool:
-        own = set(terms(statement))
-        alike = any(len(own & order) >= _LEAST_ECHO * len(own) for order in self._terms) if own else False
-        return alike or bool(self._names & _names(statement))
-
-
-NAME = re.compile(
-    r"(?:^|(?<=[.!?:]\s))[A-Z][a-z]+(?=\s[A-Z][a-z])|"
-    r"(?<![.!?:]\s)(?<!^)(?<![\w-])[A-Z][a-z\u00c0-\u024f][\w’-]*|\b[A-Za-z]*[a-z][A-Z][A-Za-z]*|\b[A-Z]{2,}\w*(?:-\w+)*|\b[A-Z][A-Za-z]*-?\d[\w.-]*\b",
-    re.MULTILINE | re.ASCII,
-)
-_LEAST_ECHO = 0.7
-"""Of a statement's terms in one order."""
-
-
-def _orders(document: str, text: str, suspects: Collection[str], speaking: Collection[str]) -> list[str]:
-    """The orders in a text of a document; where code finds none in any of its texts, all of it is taken for them."""
-    if document not in suspects or (document in speaking and not speaks_to_ai(text)):
-        return []
-    sentences = split_sentences(clean(text))
-    return [sentence for sentence in sentences if speaks_to_ai(sentence)] or sentences
-
-
-def _names(text: str) -> set[str]:
-    return {name.casefold() for name in NAME.findall(text)}
+    return [f"(hidden text: {line})"] if speaks_to_ai(line) else []
 
 
 _WORD_RUN = re.compile(r"[\w-]+", re.ASCII)
@@ -320,10 +203,6 @@ def _marks_in(run: str) -> list[str]:
     if len(run) >= _SHORTEST_CODE and any(map(str.isalpha, run)) and any(map(str.isdigit, run)):
         return [run]
     return _CAPITALS.findall(run)
-
-
-def _key(sentence: str) -> str:
-    return re.sub(r"[\W_]", "", sentence).casefold()
 
 
 def _folded_sentences(sentence: str) -> Iterator[FoldedSentence]:

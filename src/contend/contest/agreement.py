@@ -17,7 +17,7 @@ from contend.report.build import addresses_in
 from contend.report.plain import plain_text
 from contend.services import Services
 from contend.text import WORDS, count_text, shorten
-from contend.writing import PlantedFilter, Statement, with_statements
+from contend.writing import PlantedOrders, Statement, with_statements
 
 SEVERAL = 2
 """So many teams found a statement independently, at least."""
@@ -92,7 +92,7 @@ def _fault(reply: DisagreementReply, places: Mapping[str, tuple[ReportedBy, Cite
 
 
 def disagreements_of(
-    replies: Sequence[DisagreementReply], reports: Reports, guard: PlantedFilter
+    replies: Sequence[DisagreementReply], reports: Reports, planted: PlantedOrders
 ) -> list[Disagreement]:
     """The disagreements that the editor names, with the statements of both sides, word for word.
 
@@ -102,22 +102,23 @@ def disagreements_of(
     return [
         Disagreement(
             point=reply.point,
-            sides=[_side(place, *places[place], guard) for place in dict.fromkeys(reply.sides)],
+            sides=[_side(place, *places[place], planted) for place in dict.fromkeys(reply.sides)],
             why=reply.why,
             decided=reports[reply.decided].team_id if reply.decided else "",
         )
         for reply in replies
-        if not _fault(reply, places, reports) and not any(map(guard.in_heading, (reply.point, reply.why)))
+        if not _fault(reply, places, reports)
+        and all(planted.source_of(each) is None for each in (reply.point, reply.why))
     ]
 
 
-def _side(place: str, report: ReportedBy, statement: CitedSentence, guard: PlantedFilter) -> TeamStatement:
+def _side(place: str, report: ReportedBy, statement: CitedSentence, planted: PlantedOrders) -> TeamStatement:
     return TeamStatement(
         team_id=report.team_id,
         team=report.team,
         place=place.partition(" ")[2],
         text=statement.text,
-        quotes=[each for each in statement.quotes if not guard.in_heading(each)],
+        quotes=[each for each in statement.quotes if planted.source_of(each) is None],
     )
 
 

@@ -22,13 +22,13 @@ from contend.models.record import Language
 from contend.models.research import ResearchReport
 from contend.models.task import ExecutionSummary, RoundResult, RunStatus
 from contend.preflight import answer
-from contend.report import PublishedLine, planted_in, with_ledger
+from contend.report import PublishedLine, with_ledger
 from contend.report.plain import plain_sentence
 from contend.run_context import thread_of
 from contend.services import Services
 from contend.stores.leases import thread_name
 from contend.team.support import cited_statements, lines_of
-from contend.text import WORDS, NoteWords, without_sentences
+from contend.text import WORDS, NoteWords
 
 EDITABLE = ("executive_summary", "key_findings", "detailed_analysis", "constraints_and_challenges")
 """What a person may edit of a report."""
@@ -197,7 +197,6 @@ class ClosingNodes:
         if view.winner is None or not view.winner.may_win:  # a search states nothing of its own
             return []
         metrics, language = metrics_of(view, view.winner), view.state["options"]["language"]
-        orders = planted_in(lines)
         by_code = {
             each.text: each for each in (await cited_statements(self.services, submission)).weakest() if each.value == 0
         }
@@ -209,10 +208,11 @@ class ClosingNodes:
         for text in filter(line_of.get, dict.fromkeys([*bad, *reasons])):
             known = by_code.get(text)
             told = reasons.get(text) or (known.reason(language) if known else "")
-            reason = plain_sentence(without_sentences(told, orders.in_sentence))
             refuted = known is not None and bool(known.sentence.refuted)
             doubtful.append(
-                DoubtfulLine(line_of[text], reason, partly=text not in bad, refuted=refuted, statement=text)
+                DoubtfulLine(
+                    line_of[text], plain_sentence(told), partly=text not in bad, refuted=refuted, statement=text
+                )
             )
         return doubtful
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, chain
 from typing import Literal
 
@@ -20,9 +21,10 @@ from contend.contest.agreement import (
 from contend.contest.comparing import compare_tasks, route_to_pairs
 from contend.contest.state import Comparison, ContestState, ContestUpdate, ContestView, Editing, TeamOutcome
 from contend.errors import BudgetExhausted, ContendError, ReplyError
-from contend.evidence import Desk, EvidencePool, Step, empty_pool, evidence_of_submission, with_results
+from contend.evidence import Desk, EvidencePool, Step, empty_pool, evidence_of_submission, with_results, with_texts
 from contend.evidence.actions import desk_of, tasks_of
 from contend.evidence.pool import numbers_of, parts_of, passages_of, with_catalogue, with_evidence, with_parts
+from contend.evidence.screening import by_address, orders_of, screened, speaking_of, unscreened
 from contend.langgraph_compat import known_cause
 from contend.llm import Answer
 from contend.models.evaluation import MetricResult, Submission
@@ -31,6 +33,7 @@ from contend.models.replies import MergedReport, MergeReply
 from contend.models.research import Draft, Passage, SearchResult
 from contend.prompts.research import MergePrompt, ResearchHead, SourceDocument, StepLog, TeamReport
 from contend.report import build_report
+from contend.research.asking import ask_about_orders
 from contend.research.prompting import Numbering, shown_ids
 from contend.research.state import EMPTY_LIST
 from contend.run_context import RunContext
@@ -41,7 +44,7 @@ from contend.team.metrics import evaluation_of, metric_tasks
 from contend.text import estimate_tokens
 from contend.writing import (
     EarlierDraft,
-    PlantedFilter,
+    PlantedOrders,
     draft_of,
     faults_of,
     length_of,
@@ -140,7 +143,7 @@ class EditingNodes(MergedRoutes):
         }
 
     async def collect_looks(self, state: ContestState) -> ContestUpdate:
-        """Add what the editor looked up to the shared evidence."""
+        """Add what the editor looked up to the shared evidence, without passages that speak to AI systems."""
         work = await open_edit(self.services, state)
         visible = [*(each.id for each in work.passages), *shown_ids(work.looked)]
         room = work.run.profile("writer").step_tokens
@@ -148,6 +151,11 @@ class EditingNodes(MergedRoutes):
             work.pool, state["editor_actions"], state.get("editor_brought", []), visible=visible, room=room
         )
         looked = Step(number=len(work.looked) + 1, round=0, thought="", held=[], given_up=[], results=results)
+        new = unscreened(pool, shown_ids([looked]))
+        passages = await with_texts(self.services.documents, passages_of(pool, new))
+        ask, most = partial(ask_about_orders, work.run, None), work.run.profile("reviewer").evidence_tokens
+        pool, usages = await screened(pool, passages, work.run.screening, ask, room=most)
+        await work.run.keep_calls(usages)
         document = await work.run.documents.put(json.dumps(pool, ensure_ascii=False))
         return {
             "editor_pool": document,
@@ -241,12 +249,14 @@ class Edit:
 
     @property
     def ids(self) -> list[str]:
-        """The passages by number: those of the teams, then what was looked up."""
+        """The passages by number: those of the teams, then what was looked up and does not speak to AI systems."""
+        speaking = {each["id"] for each in self.pool["passages"] if each.get("signals")}
         named = [
             each
             for step in self.looked
             for result in step["results"]
             for each in [*result["shown"], *result["listed"], *result["known"]]
+            if each not in speaking
         ]
         return list(dict.fromkeys([*(passage.id for passage in self.passages), *named]))
 
@@ -258,8 +268,13 @@ class Edit:
             own.get(each) or others[each].model_copy(update={"text": self.texts.get(each, "")}) for each in self.ids
         ]
 
-    def guard(self) -> PlantedFilter:
-        return PlantedFilter(self.offered(), f"{self.question}\n{self.run.options.instructions}")
+    def orders(self) -> dict[str, list[str]]:
+        """What passages that were left out order AI systems to say, by their documents' addresses."""
+        return by_address(chain(*(each.orders.items() for each in self.submissions), orders_of(self.pool).items()))
+
+    def planted(self) -> PlantedOrders:
+        honest = [self.question, self.run.options.instructions, *(each.text for each in self.offered())]
+        return PlantedOrders(self.orders(), honest)
 
     @property
     def reported(self) -> Reports:
@@ -394,7 +409,7 @@ def _faults_of_merge(work: Edit, reply: MergeReply) -> str:
         return "\n".join(lines)
     parts, numbers, before = len(work.pool["parts"]), _numbered(work), work.keepable()
     faults = [
-        faults_of(reply.report, numbers, parts, work.guard(), before),
+        faults_of(reply.report, numbers, parts, before),
         *faults_of_disagreements(reply.report.disagreements, work.reported),
     ]
     return "\n".join(filter(None, faults)) or over_limit(draft_of(reply.report, numbers, [], before))
@@ -406,9 +421,9 @@ def merged_draft(work: Edit, report: MergedReport) -> Draft:
     Raises:
         DraftError: nothing is left of it.
     """
-    guard, reports = work.guard(), work.reported
-    draft = without_planted_text(draft_of(report, _numbered(work), [], work.keepable()), guard)
-    disagreements = disagreements_of(report.disagreements, reports, guard)
+    planted, reports = work.planted(), work.reported
+    draft = without_planted_text(draft_of(report, _numbered(work), [], work.keepable()), planted)
+    disagreements = disagreements_of(report.disagreements, reports, planted)
     return with_teams(draft, reports).model_copy(update={"disagreements": disagreements})
 
 
@@ -481,7 +496,10 @@ def submission_of(work: Edit, draft: Draft) -> Submission:
         points=best.points,
         queries=list(dict.fromkeys(query for each in work.submissions for query in each.queries)),
         unread={url: why for each in work.submissions for url, why in each.unread.items()},
-        speaking={url: signals for each in work.submissions for url, signals in each.speaking.items()},
+        speaking=by_address(
+            chain(*(each.speaking.items() for each in work.submissions), speaking_of(work.pool).items())
+        ),
+        orders=work.orders(),
         found_by={each: words for one in work.submissions for each, words in one.found_by.items()},
         parts=best.parts,
         nearest=best.nearest,

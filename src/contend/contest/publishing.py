@@ -28,7 +28,7 @@ from contend.report import (
 )
 from contend.stores import write_file
 from contend.team.metrics import by_judges
-from contend.text import WORDS, count_text, inert, shorten, shown_score
+from contend.text import WORDS, count_text, file_name, inert, shorten, shown_score
 
 DOUBTFUL_SIGN = "⚠"
 """Stands behind a published sentence that its source was not seen to say."""
@@ -184,21 +184,18 @@ def cited_places(lines: Sequence[PublishedLine]) -> list[str]:
 
 
 def _speaking_sources(submission: Submission, language: Language) -> list[str]:
-    """The report's sources that speak to AI systems, each with the signals by which it is known."""
-    words, urls = WORDS[language].signals, {source.url for source in submission.report.sources}
-    by_url = {
-        url: ", ".join(words[signal] for signal in signals)
-        for url, signals in submission.speaking.items()
-        if url in urls
-    }
+    """The documents with passages that speak to AI systems, each with the signals by which these are known."""
+    words = WORDS[language].signals
+    by_url = {url: ", ".join(words[signal] for signal in signals) for url, signals in submission.speaking.items()}
     names = named_sources(submission.report, by_url, language)
     return [f"{name} ({signals})" if signals else name for name, signals in zip(names, by_url.values(), strict=True)]
 
 
 def named_sources(report: ResearchReport, urls: Iterable[str], language: Language) -> list[str]:
-    """Each source by its mark and title; one that the report does not list as such, or not at all."""
+    """Each source by its mark and title; one that the report does not list by its address or its file's name."""
     names = {source.url: f"[{number}] {inert(source.title)}" for number, source in enumerate(report.sources, start=1)}
-    return [names.get(url, WORDS[language].not_listed) for url in dict.fromkeys(urls)]
+    others = {url: inert(file_name(url) or url) or WORDS[language].not_listed for url in urls}
+    return [names.get(url, other) for url, other in others.items()]
 
 
 async def publish(

@@ -118,7 +118,7 @@ async def mend_merged(work: Edit, merged: Submission, fixes: str) -> tuple[Draft
         ModelError: the editor's model failed.
     """
     draft, ids = merged.draft, dict(enumerate(work.ids, start=1))
-    guard, parts = work.guard(), len(work.pool["parts"])
+    parts = len(work.pool["parts"])
     prompt = RevisePrompt(
         head=work.head(with_looked=True),
         draft=shown_draft(draft, numbers_of(work.ids)),
@@ -130,8 +130,6 @@ async def mend_merged(work: Edit, merged: Submission, fixes: str) -> tuple[Draft
         prompt,
         RevisionReply,
         scope=work.run.scope("writer", team_id=EDITOR, step="mend", passages=tuple(work.ids)),
-        faults=lambda reply: (
-            faults_of_revision(reply, draft, ids, parts, guard) or over_limit(revise(draft, reply, ids, []))
-        ),
+        faults=lambda reply: faults_of_revision(reply, draft, ids, parts) or over_limit(revise(draft, reply, ids, [])),
     )
-    return without_planted_text(revise(draft, answer.value, ids, []), guard), answer.usage
+    return without_planted_text(revise(draft, answer.value, ids, []), work.planted()), answer.usage

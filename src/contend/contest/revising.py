@@ -1,7 +1,7 @@
 """The revision of a report that a person sent back with a comment: by its writer, or by the editor."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -24,7 +24,7 @@ from contend.run_context import RunContext
 from contend.services import Services
 from contend.text import WORDS, estimate_tokens
 from contend.writing import (
-    PlantedFilter,
+    PlantedOrders,
     faults_of_revision,
     length_of,
     length_values,
@@ -46,6 +46,8 @@ class Revision:
     comment: str
     draft: Draft
     passages: list[Passage]
+    orders: Mapping[str, Sequence[str]]
+    """What passages that were left out order AI systems to say, by their documents' addresses."""
     team: TeamConfig | None
     """The team whose model writes; None for the editor, which uses the run's model."""
 
@@ -81,7 +83,7 @@ async def open_revision(services: Services, state: ContestState, submission: Sub
     room = run.profile("writer", team=team).beside(size)
     passages = await editors_passages(services, [submission], tokens=room)
     parts = len(state.get("parts", []))
-    return Revision(run, state["theme"], parts, state["comment"], submission.draft, passages, team)
+    return Revision(run, state["theme"], parts, state["comment"], submission.draft, passages, submission.orders, team)
 
 
 def _draft_text(draft: Draft, passages: Sequence[Passage]) -> str:
@@ -93,7 +95,6 @@ async def revised_draft(work: Revision) -> tuple[Draft, list[str]]:
     """The draft with what changes, and what the writer left undone."""
     run, draft, passages = work.run, work.draft, work.passages
     options = run.options
-    guard = PlantedFilter(passages, f"{work.question}\n{options.instructions}\n{work.comment}")
     head = ResearchHead(
         theme=work.question, instructions=options.instructions, passages=SourceDocument.of_passages(passages)
     )
@@ -110,12 +111,11 @@ async def revised_draft(work: Revision) -> tuple[Draft, list[str]]:
         prompt,
         RevisionReply,
         scope=run.scope("writer", step="comment", passages=tuple(passage.id for passage in passages)),
-        faults=lambda reply: (
-            faults_of_revision(reply, draft, ids, work.parts, guard) or over_limit(revised(reply=reply))
-        ),
+        faults=lambda reply: faults_of_revision(reply, draft, ids, work.parts) or over_limit(revised(reply=reply)),
     )
     await run.keep_calls([answer.usage])
-    new = without_planted_text(revised(reply=answer.value), guard)
+    honest = [work.question, options.instructions, work.comment, *(each.text for each in passages)]
+    new = without_planted_text(revised(reply=answer.value), PlantedOrders(work.orders, honest))
     around = f"{run.asked(work.question)}\n{work.comment}"
     return await asyncio.to_thread(prove, new, passages, around=around), answer.value.not_done
 

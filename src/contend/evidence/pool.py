@@ -26,8 +26,8 @@ class Evidence(TypedDict):
     """A passage by its text's id in the document store.
 
     `place`: the number of its section in its document, 0 where none is known; `tokens`: about as many as its text has;
-    `found_by`: the words of the actions that brought it. `speaks_to_ai`: whether its document holds text addressed to
-    AI systems; not there before anybody has looked; `signals`: the names of those that this passage gives.
+    `found_by`: the words of the actions that brought it. `signals`: by which of them it is known to speak to AI
+    systems, none for others, and not there before anybody has looked; `orders`: its sentences that do.
     """
 
     id: str
@@ -39,8 +39,8 @@ class Evidence(TypedDict):
     published: str | None
     tokens: int
     found_by: list[str]
-    speaks_to_ai: NotRequired[bool]
     signals: NotRequired[list[str]]
+    orders: NotRequired[list[str]]
 
 
 class Action(TypedDict):
@@ -171,12 +171,13 @@ def with_catalogue(pool: EvidencePool, urls: Iterable[str]) -> EvidencePool:
 def hold(pool: EvidencePool, ids: Iterable[str], *, room: int) -> tuple[EvidencePool, list[str]]:
     """The pool with these passages held, too, as far as they fit `room` tokens; and those that do not fit.
 
-    Nothing that is held goes for them.
+    Nothing that is held goes for them. A passage that speaks to AI systems is not held.
     """
     held, beyond, sizes = [*pool["held"]], [], sizes_of(pool)
+    speaking = {each["id"] for each in pool["passages"] if each.get("signals")}
     tokens = held_tokens(pool)
     for each in dict.fromkeys(ids):
-        if each in held or each not in sizes:
+        if each in held or each not in sizes or each in speaking:
             continue
         if tokens + sizes[each] > room:
             beyond.append(each)

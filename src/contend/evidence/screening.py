@@ -1,106 +1,186 @@
-"""Which held passages speak to AI systems: known by code's signals and a model's word, asked about once in a run."""
+"""Which passages speak to AI systems: known by code's signals and a model's word, which is asked for once in a run."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
+import json
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
-from contend.checks.injection import BY_MODEL, certain_signals, excerpt_of, worth_asking
+from contend.checks.injection import certain_signals, orders_in
+from contend.checks.notations import bare
 from contend.errors import ModelError
-from contend.evidence.pool import Evidence, EvidencePool
+from contend.evidence.pool import Evidence, EvidencePool, give_up, parts_of, with_parts
+from contend.models.research import Passage
 from contend.models.task import CallUsage
+from contend.stores import write_file
+from contend.text import file_name
 
-MOST_EXCERPTS = 60
-"""Most excerpts in one call. For any beyond that, the code's own signals decide."""
+BY_MODEL = "model"
+"""In place of a signal's name: a language model has read it so."""
 
-Verdicts = MutableMapping[str, "asyncio.Future[bool]"]
-"""Whether a model takes a passage for one that speaks to AI systems, by id: a run's teams share what was asked."""
+_SHORTEST_ORDER = 12
+"""Bytes of UTF-8: 12 letters, or 4 characters of Japanese or Chinese. What is shorter may stand anywhere."""
 
-AskAbout = Callable[[Sequence[str], Sequence[str]], Awaitable[tuple[set[str], CallUsage]]]
-"""Takes ids and excerpts; returns the ids of passages that address AI systems, and the cost of the call."""
+Orders = Mapping[str, Sequence[str]]
+"""Sentences that speak to AI systems, by the id of their passage or the address of their document."""
+
+AskAbout = Callable[[Sequence[Passage]], Awaitable[tuple[dict[str, list[str]], CallUsage]]]
+"""Takes passages with their texts; returns a model's quotes of such sentences, by passage id, and the call's cost."""
 
 
-async def screen_held(
-    pool: EvidencePool, texts: Mapping[str, str], verdicts: Verdicts, ask: AskAbout
-) -> tuple[EvidencePool, CallUsage | None]:
-    """Mark each held passage, and return the cost of asking. One such passage marks its whole document.
+class Screening:
+    """What a model has said of a run's passages: shared by its teams, and by the file with a process that goes on."""
 
-    `texts`: of held passages that nobody has looked at. A model is asked once in a run about a passage with a signal
-    that code is not certain of; where the call fails, code's word stands.
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._said: dict[str, list[str]] | None = None
+        self._asked: dict[str, asyncio.Future[None]] = {}
+
+    async def orders(self, passages: Sequence[Passage], ask: AskAbout, *, room: int) -> tuple[Orders, list[CallUsage]]:
+        """The sentences of each passage that speak to AI systems, by its id, and what asking cost.
+
+        Each passage is asked about once, in calls of at most `room` tokens of passages. Other teams wait for a call
+        that is out; where it fails, nothing is known, and whoever comes next asks again.
+        """
+        said = await self._recalled()
+        new = [each for each in passages if each.id not in said and each.id not in self._asked]
+        usages = await self._ask(sorted(new, key=lambda each: (each.url, each.place, each.id)), said, ask, room)
+        # Shielded: a team that is cancelled while it waits does not take the answer from the others.
+        for each in passages:
+            if each.id in self._asked:
+                await asyncio.shield(self._asked[each.id])
+        return {each.id: said[each.id] for each in passages if said.get(each.id)}, usages
+
+    def close(self) -> None:
+        """Nobody is left who waits."""
+        for answer in self._asked.values():
+            answer.cancel()
+
+    async def _ask(
+        self, passages: Sequence[Passage], said: dict[str, list[str]], ask: AskAbout, room: int
+    ) -> list[CallUsage]:
+        usages, loop = list[CallUsage](), asyncio.get_running_loop()
+        own = {each.id: loop.create_future() for each in passages}
+        self._asked |= own
+        try:
+            with suppress(ModelError):
+                for batch in _batches(passages, room):
+                    quotes, usage = await ask(batch)
+                    usages.append(usage)
+                    said |= {each.id: _standing(quotes.get(each.id, ()), each) for each in batch}
+                    await asyncio.to_thread(write_file, self._file, json.dumps(said, ensure_ascii=False))
+        finally:
+            for name, answer in own.items():
+                del self._asked[name]
+                if not answer.done():
+                    answer.set_result(None)
+        return usages
+
+    async def _recalled(self) -> dict[str, list[str]]:
+        if self._said is None:
+            text = await asyncio.to_thread(_text_of, self._file)
+            self._said = json.loads(text) if self._said is None else self._said  # another team may have read it
+        return self._said
+
+
+def _text_of(file: Path) -> str:
+    return file.read_text("utf-8") if file.exists() else "{}"
+
+
+def _batches(passages: Sequence[Passage], room: int) -> Iterator[list[Passage]]:
+    batch, tokens = list[Passage](), 0
+    for each in passages:
+        if batch and tokens + each.tokens > room:
+            yield batch
+            batch, tokens = [], 0
+        batch.append(each)
+        tokens += each.tokens
+    if batch:
+        yield batch
+
+
+def _whole(passage: Passage) -> str:
+    return f"{passage.title}\n\n{passage.heading}\n\n{passage.text}"
+
+
+def _standing(quotes: Iterable[str], passage: Passage) -> list[str]:
+    """The quotes that stand in a passage, its title or heading."""
+    return [each for each in dict.fromkeys(quotes) if _stands_in(each, _whole(passage))]
+
+
+def _stands_in(order: str, text: str) -> bool:
+    key = bare(order)
+    return len(key.encode()) >= _SHORTEST_ORDER and key in bare(text)
+
+
+async def screened(
+    pool: EvidencePool, passages: Sequence[Passage], screening: Screening, ask: AskAbout, *, room: int
+) -> tuple[EvidencePool, list[CallUsage]]:
+    """The pool with what is known of these passages, and what asking cost. Those that speak to AI systems are given up.
+
+    `passages`: with their texts. Where a title speaks to AI systems, all passages below it do, and its document is
+    named by its file or address. What code is certain of it marks without asking, and where a call fails that alone.
     """
-    new = [each for each in pool["passages"] if each["id"] in texts]
-    signals, doubtful = await asyncio.to_thread(_by_code, new, texts)
-    by_model, usage = await _by_model(doubtful, verdicts, ask)
-    signals |= {each: [BY_MODEL] for each in by_model}
-    speaking = [each for each in pool["passages"] if each.get("speaks_to_ai") or each["id"] in signals]
-    urls, looked_at = {each["url"] for each in speaking}, {*texts}
-    passages = [
-        _marked(each, speaks=each["url"] in urls, signals=signals.get(each["id"]))
-        if each["id"] in looked_at or "speaks_to_ai" in each or each["url"] in urls
-        else each
-        for each in pool["passages"]
+    by_code = await asyncio.to_thread(_by_code, passages)
+    doubtful = [each for each in passages if each.id not in by_code]
+    by_model, usages = await screening.orders(doubtful, ask, room=room)
+    found = {**by_code, **{name: ((BY_MODEL,), orders) for name, orders in by_model.items()}}
+    marks = {each.id: found.get(each.id, ((), ())) for each in passages}
+    titles = {
+        each.url: marks[each.id] for each in passages if any(_stands_in(one, each.title) for one in marks[each.id][1])
+    }
+    marked = [_marked(each, titles.get(each["url"]) or marks.get(each["id"])) for each in pool["passages"]]
+    results = [
+        {**each, "title": file_name(each["url"]) or each["url"][:500]} if each["url"] in titles else each
+        for each in pool["results"]
     ]
-    return {**pool, "passages": passages}, usage
+    return _without_speaking({**pool, "passages": marked, "results": results}), usages
 
 
-def unscreened(pool: EvidencePool) -> list[str]:
-    """Held passages that have not been screened yet."""
-    held = {*pool["held"]}
-    return [each["id"] for each in pool["passages"] if each["id"] in held and "signals" not in each]
+def _by_code(passages: Sequence[Passage]) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
+    texts = {each.id: _whole(each) for each in passages}
+    return {name: (signals, orders_in(text)) for name, text in texts.items() if (signals := certain_signals(text))}
 
 
-def _marked(each: Evidence, *, speaks: bool, signals: Sequence[str] | None) -> Evidence:
-    own = [*signals] if signals is not None else each.get("signals", [])
-    return {**each, "speaks_to_ai": speaks, "signals": own}
+def _marked(each: Evidence, found: tuple[Sequence[str], Sequence[str]] | None) -> Evidence:
+    return each if found is None else {**each, "signals": [*found[0]], "orders": [*found[1]]}
 
 
-def _by_code(new: Sequence[Evidence], texts: Mapping[str, str]) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """The signals of passages that speak to AI systems, by id, and excerpts of those to ask about."""
-    whole = [(each, f"{each['title']}\n\n{each['heading']}\n\n{texts[each['id']]}") for each in new]
-    signals = {each["id"]: names for each, text in whole if (names := certain_signals(text))}
-    speaking = {each["url"] for each in new if each["id"] in signals}
-    doubtful = [(each["id"], text) for each, text in whole if each["url"] not in speaking and worth_asking(text)]
-    return signals, {each: excerpt_of(text) for each, text in doubtful[:MOST_EXCERPTS]}
+def _without_speaking(pool: EvidencePool) -> EvidencePool:
+    """The pool without such passages among what is held and what counts for a part."""
+    gone = {each["id"] for each in pool["passages"] if each.get("signals")}
+    parts = [
+        part.model_copy(
+            update={
+                "passages": (left := [each for each in part.passages if each not in gone]),
+                "nearest": [each for each in part.nearest if each not in gone],
+                "state": part.state if left or not part.passages else "open",
+            }
+        )
+        for part in parts_of(pool)
+    ]
+    return with_parts(give_up(pool, gone), parts)
 
 
-async def _by_model(
-    doubtful: Mapping[str, str], verdicts: Verdicts, ask: AskAbout
-) -> tuple[set[str], CallUsage | None]:
-    """The ids of passages that address AI systems. The first team asks; the others wait for its answer."""
-    # In the order of ids, so that teams that found the same in another order share the call.
-    own = sorted(each for each in doubtful if each not in verdicts)
-    usage = await _asked(own, doubtful, verdicts, ask) if own else None
-    # Shielded: a team that is cancelled while it waits does not take the answer from the others.
-    answers = {each: await asyncio.shield(verdicts[each]) for each in doubtful if each in verdicts}
-    return {each for each, speaks in answers.items() if speaks}, usage
-
-
-async def _asked(
-    own: Sequence[str], excerpts: Mapping[str, str], verdicts: Verdicts, ask: AskAbout
-) -> CallUsage | None:
-    loop = asyncio.get_running_loop()
-    futures = {each: loop.create_future() for each in own}
-    verdicts.update(futures)
-    speaking: set[str] | None = None
-    usage = None
-    try:
-        with suppress(ModelError):
-            speaking, usage = await ask(own, [excerpts[each] for each in own])
-    finally:
-        for each, future in futures.items():
-            if speaking is None:  # it failed, or its team is cancelled: somebody may ask again
-                verdicts.pop(each, None)
-            future.set_result(each in (speaking or ()))
-    return usage
+def unscreened(pool: EvidencePool, ids: Iterable[str]) -> list[str]:
+    """Those of these passages that nobody has looked at yet."""
+    wanted = {*ids}
+    return [each["id"] for each in pool["passages"] if each["id"] in wanted and "signals" not in each]
 
 
 def speaking_of(pool: EvidencePool) -> dict[str, list[str]]:
-    """By the address of each document that speaks to AI systems, the signals by which it is known."""
-    return by_address((each["url"], each.get("signals", [])) for each in pool["passages"] if each.get("speaks_to_ai"))
+    """By the address of each document with passages that speak to AI systems, the signals by which they are known."""
+    return by_address((each["url"], each["signals"]) for each in pool["passages"] if each.get("signals"))
 
 
-def by_address(signals: Iterable[tuple[str, Sequence[str]]]) -> dict[str, list[str]]:
-    """Signals of passages by the address of their document, each once."""
+def orders_of(pool: EvidencePool) -> dict[str, list[str]]:
+    """By the address of each such document, the sentences that do."""
+    return by_address((each["url"], each["orders"]) for each in pool["passages"] if each.get("signals"))
+
+
+def by_address(values: Iterable[tuple[str, Sequence[str]]]) -> dict[str, list[str]]:
+    """What several passages or teams have of each document, each once."""
     of_address: dict[str, list[str]] = {}
-    for url, names in signals:
-        of_address[url] = list(dict.fromkeys([*of_address.get(url, []), *names]))
+    for url, own in values:
+        of_address[url] = list(dict.fromkeys([*of_address.get(url, []), *own]))
     return of_address

@@ -1,6 +1,7 @@
 """The curator: turns lessons into operations on a dataset's playbook, in its sections, and carries them out."""
 
 import asyncio
+import logging
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -74,6 +75,8 @@ def _file_error(file: Path, why: str) -> InputError:
     return InputError(f"{file}: {why}: write `dataset:` with a list of `name` and `description`, or remove it")
 
 
+_log = logging.getLogger(__name__)
+_STEERS = "{operation} would steer its readers to a product, a person or an action outside research"
 _IDS = re.compile(r"[\w-]+")
 _NEAR_EACH = 3
 
@@ -206,7 +209,10 @@ class CuratorAgent:
         if reply is None:
             return []
         calls.refuse(*reply.unreadable)
-        return [DeltaContextItem(**operation.model_dump()) for operation in reply.operations]
+        steering = [each for each in reply.operations if each.steers_outside and each.operation != "DELETE"]
+        calls.refuse(*(_STEERS.format(operation=each.operation) for each in steering))
+        fit = [each for each in reply.operations if each not in steering]
+        return [DeltaContextItem(**each.model_dump(exclude={"steers_outside"})) for each in fit]
 
     async def _with_readings(
         self, items: list[DeltaContextItem], nearness: Nearness, calls: "_Calls"
@@ -248,6 +254,8 @@ class _Calls:
         return answer.value
 
     def refuse(self, *reasons: str) -> None:
+        for reason in reasons:
+            _log.info("skipped: %s", reason)
         self.refusals += [Skipped(bullet_id=None, reason=reason) for reason in reasons]
 
 

@@ -1,6 +1,7 @@
 """What may not enter a playbook, as named rules: pages that teams read reach the prompts of later runs through it.
 
 The curator is told the same. A rule that code finds keeps the lesson out, and the run's result and history say which.
+What a lesson would have its readers do, code does not judge: the curator says it.
 """
 
 import re
@@ -20,14 +21,6 @@ _LINK = re.compile(
 _CODE = re.compile(
     r"[`{}]|~~~|<[/!]?[a-z|]|\$\(|&&|\|\||\b(?:rm -|sudo |curl |wget )"
     r"|\w[._]\w{1,60}\(|\w\(\)|\w{2}\(\w{2,60}\)(?!\w)|\w\([^()\"'=,]*[\"'=,][^()]*\)",
-    re.IGNORECASE,
-)
-_ORDER = re.compile(
-    r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,60}\b(?:instructions?|prompts?|rules?|orders?|the above)\b"
-    r"|\b(?:system|developer|hidden) (?:prompt|message|instructions?)\b|\byou are now\b|\bjailbreak"
-    r"|\b(?:reveal|print|output|leak)\b.{0,40}\b(?:prompts?|(?:api|secret|private) keys?|passwords?)\b"
-    r"|\b(?:give|award|assign|grant)\b.{0,40}\b(?:scores?|marks)\b|(?:^|\s)(?:assistant|system)\s*:"
-    rf"|{ja.ORDER_TO_MODELS}",
     re.IGNORECASE,
 )
 _CREDENTIAL = (
@@ -98,14 +91,13 @@ class ScreeningRule(NamedTuple):
 
 
 SCREENING_RULES = (
-    ScreeningRule("holds a link", _LINK.search, True),
-    ScreeningRule("holds what looks like a secret", _SECRET.search, True),
-    ScreeningRule("holds personal data", _PERSONAL.search, True),
-    ScreeningRule("gives orders to the model", lambda text: _ORDER.search(text) or speaks_to_ai(text), True),
-    ScreeningRule("holds code", _CODE.search, False),
-    ScreeningRule("speaks of metrics or scores", _METRIC.search, False),
+    ScreeningRule("holds a link", _LINK.search, for_people=True),
+    ScreeningRule("holds what looks like a secret", _SECRET.search, for_people=True),
+    ScreeningRule("holds personal data", _PERSONAL.search, for_people=True),
+    ScreeningRule("gives orders to the model", speaks_to_ai, for_people=True),
+    ScreeningRule("holds code", _CODE.search, for_people=False),
+    ScreeningRule("speaks of metrics or scores", _METRIC.search, for_people=False),
 )
-"""Chosen on the odd lines of tests/data/lessons/screening.tsv. Of 40 honest even ones one is kept out, as an order."""
 
 
 def rejection_reason(text: str, sources: Sources, *, lesson: str = "", by_person: bool = False) -> str | None:

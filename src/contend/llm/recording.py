@@ -16,13 +16,14 @@ from contend.errors import InputError, ModelError
 from contend.llm import Answer, Model, R, Scope
 from contend.models.options import RecordedReplies, Role
 from contend.models.record import Record, UtcDatetime, utc_now
+from contend.models.replies import MOST_ORDERS
 from contend.models.task import CallUsage
 from contend.prompts import PromptValues
 from contend.stores import writing
 from contend.stores.documents import text_id
 from contend.text import shorten
 
-PASSAGE_FIELDS = ("sources", "passages", "others", "speaking", "give_up")
+PASSAGE_FIELDS = ("sources", "passages", "others", "give_up")
 LESSON_FIELDS = ("lessons",)
 """The fields of replies that list numbers of passages, and of lessons, as the prompt counted them."""
 
@@ -147,9 +148,8 @@ class Recording:
     def _screening(self, prompt: str) -> RecordedReply | None:
         """Answers about passages that address AI systems, for all teams together: who asked first is chance."""
         replies = [reply for reply in self._replies.values() if reply.prompt == SCREENING == prompt]
-        speaking = [each for reply in replies for each in reply.reply["speaking"]]
-        merged = {"reply": {"reason": "", "speaking": list(dict.fromkeys(speaking))}}
-        return replies[0].model_copy(update=merged) if replies else None
+        orders = [each for reply in replies for each in reply.reply.get("orders", [])]
+        return replies[0].model_copy(update={"reply": {"orders": orders[:MOST_ORDERS]}}) if replies else None
 
     def context(self, model: str) -> int:
         """The tokens that a model could read; of one that is not in the file, as many as each of them could."""

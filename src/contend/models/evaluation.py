@@ -20,7 +20,8 @@ class Submission(Record):
     """`content` is the Markdown that is scored and shown; `results` is all that was retrieved for it.
 
     `unread`: the reason by address for each page of which only the summary was read. `speaking`: the address of each
-    document found that holds text addressed to AI systems, with the signals by which it is known.
+    document found with passages that speak to AI systems and are left out, with the signals by which they are known;
+    `orders`: their sentences that do, by the same addresses.
     `missing`: the reason by reference for each that a graph of somebody else's cites and that was not retrieved.
     `found_by`: the action that found a cited passage first, by the passage's id. `own`: the ids of the cited passages
     that an action of the team's own brought before other teams' evidence offered them.
@@ -39,6 +40,7 @@ class Submission(Record):
     feedback: str = ""
     unread: dict[str, str] = Field(default_factory=dict)
     speaking: dict[str, list[str]] = Field(default_factory=dict)
+    orders: dict[str, list[str]] = Field(default_factory=dict)
     missing: dict[str, str] = Field(default_factory=dict)
     found_by: dict[str, str] = Field(default_factory=dict)
     own: list[str] = Field(default_factory=list)

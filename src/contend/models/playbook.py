@@ -117,6 +117,7 @@ class DeltaReply(TolerantReply):
     example: str = Field(max_length=400, description="one short example, or empty")
     always: bool = Field(description="whether it applies to every question")
     searchable_text: str = Field(max_length=400)
+    steers_outside: bool = Field(description="whether it leads to a product, person or action outside research")
 
 
 class CurationReply(ReplyInParts):

@@ -391,8 +391,17 @@ class FixesReply(Reply):
     accept: bool
 
 
-class InjectionReply(Reply):
-    """The numbers of the excerpts that speak to AI systems."""
+MOST_ORDERS = 60
 
-    reason: str = Field(max_length=300)
-    speaking: list[WholeNumber] = Field(max_length=60)
+
+class OrderReply(Reply):
+    """A sentence that speaks to AI systems, and the numbers of the passages in which it stands."""
+
+    quote: str = Field(max_length=1000)
+    passages: list[WholeNumber] = Field(max_length=60)
+
+
+class InjectionReply(Reply):
+    """The sentences of passages that speak to AI systems."""
+
+    orders: list[OrderReply] = Field(max_length=MOST_ORDERS)

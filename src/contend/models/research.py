@@ -88,7 +88,7 @@ class Part(Record):
     nearest: list[str] = Field(default_factory=list)
 
 
-class Passage(Record):
+class Passage(ReloadedRecord):
     """A piece of a retrieved document.
 
     `id`: the hash under which the document store holds `text`, and one of the document's address, which earlier
@@ -96,9 +96,10 @@ class Passage(Record):
 
     `heading`: where it stands in the document, such as `p. 3` or `Limits › Tokens`; "" where nothing tells;
     `published`: the document's day as YYYY-MM-DD, if known; `place`: the number of its section in the document, from 1,
-    and 0 where none is known; `tokens`: about as many as it has. `speaks_to_ai`: its document holds text addressed to
-    AI systems, so that it supports nothing alone.
+    and 0 where none is known; `tokens`: about as many as it has.
     """
+
+    former_fields: ClassVar[frozenset[str]] = frozenset({"speaks_to_ai"})
 
     id: str
     url: str
@@ -108,7 +109,6 @@ class Passage(Record):
     place: int = 0
     tokens: int = 0
     text: str = ""
-    speaks_to_ai: bool = False
 
 
 ClaimKind = Annotated[

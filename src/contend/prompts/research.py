@@ -42,7 +42,6 @@ class ShownPassage(PromptPart):
     title: Title
     heading: Heading = ""
     published: str | None = None
-    speaks_to_ai: bool = False
     text: PassageText
 
     @classmethod
@@ -56,7 +55,7 @@ class ShownPassage(PromptPart):
 
 
 class NumberedPassage(PromptPart):
-    """A passage, or an excerpt of one, with where it stands in its document."""
+    """A passage with where it stands in its document."""
 
     number: int
     heading: Heading = ""
@@ -70,20 +69,19 @@ class SourceDocument(PromptPart):
     """
 
     title: Title
-    speaks_to_ai: bool = False
     passages: list[NumberedPassage]
 
     def variables(self) -> dict[str, object]:
         parts = [NumberedPart(each.number, each.heading, each.text) for each in self.passages]
-        return {"speaks_to_ai": self.speaks_to_ai, "text": UntrustedText(self.title, label="passages", parts=parts)}
+        return {"text": UntrustedText(self.title, label="passages", parts=parts)}
 
     @classmethod
     def of(cls, passages: Iterable[tuple[int, Passage]]) -> list[Self]:
         """Passages with their numbers; those next to each other of one document together."""
         groups = groupby(passages, key=lambda each: _document_of(each[1]))
         return [
-            cls(title=title, speaks_to_ai=speaks_to_ai, passages=[_numbered_passage(*each) for each in together])
-            for (_, title, speaks_to_ai), together in groups
+            cls(title=title, passages=[_numbered_passage(*each) for each in together])
+            for (_, title), together in groups
         ]
 
     @classmethod
@@ -96,13 +94,13 @@ def _numbered_passage(number: int, passage: Passage) -> NumberedPassage:
     return NumberedPassage(number=number, heading=passage.heading, text=compact_tables(passage.text))
 
 
-def _document_of(passage: Passage) -> tuple[str, str, bool]:
-    """Its address, its title with file and day, and whether it speaks to AI systems."""
+def _document_of(passage: Passage) -> tuple[str, str]:
+    """Its address, and its title with file and day."""
     file = file_name(passage.url)
     is_named = passage.title == file or passage.title.endswith(f"({file})")
     file_and_day = ", ".join(filter(None, ["" if is_named else file, passage.published]))
     title = clean(passage.title, single_line=True) + (f" ({file_and_day})" if file_and_day else "")
-    return passage.url, title, passage.speaks_to_ai
+    return passage.url, title
 
 
 class NamedDocument(PromptPart):
@@ -114,10 +112,10 @@ class NamedDocument(PromptPart):
     @classmethod
     def of(cls, passages: Iterable[tuple[int, Passage]]) -> list[Self]:
         """Those of passages with their numbers, each document once, in the order of its first passage."""
-        numbers: dict[tuple[str, str, bool], list[int]] = {}
+        numbers: dict[tuple[str, str], list[int]] = {}
         for number, passage in passages:
             numbers.setdefault(_document_of(passage), []).append(number)
-        return [cls(title=title, numbers=of_document) for (_, title, _), of_document in numbers.items()]
+        return [cls(title=title, numbers=of_document) for (_, title), of_document in numbers.items()]
 
 
 class NumberedLesson(PromptPart):
@@ -341,9 +339,9 @@ class MergePrompt(OnSharedHead, WantedLength, prompt="research/merge"):
 
 
 class InjectionPrompt(PromptValues, prompt="checks/injection"):
-    """Which excerpts speak to AI systems."""
+    """Which passages speak to AI systems."""
 
-    excerpts: list[NumberedPassage]
+    passages: list[SourceDocument]
 
 
 class StanceText(PromptValues, prompt="stance", template="stance/default"):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from contend.checks.injection import PlantedText
+from contend.checks.injection import speaks_to_ai
 from contend.errors import DraftError
 from contend.models.record import Language, utc_now
 from contend.models.research import (
@@ -33,7 +33,7 @@ from contend.report.plain import (
     table_row,
     table_ruler,
 )
-from contend.text import SENTENCE_STOPS, addresses, detect_language, without_escapes, without_sentences
+from contend.text import SENTENCE_STOPS, addresses, detect_language, without_escapes
 
 
 class PublishedMark(NamedTuple):
@@ -64,7 +64,7 @@ class _Citations:
     """Shows statements with their marks; numbers sources in the order in which they are first cited."""
 
     def __init__(self, draft: Draft, passages: Sequence[Passage], results: Sequence[SearchResult]) -> None:
-        self.sources = _by_url(results, passages)
+        self.sources = _by_url(results)
         self.numbers: dict[str, int] = {}
         self._judgement = judgement_mark(draft)
         self._passages = {passage.id: passage for passage in passages}
@@ -248,18 +248,13 @@ def state_to_report(
         raise DraftError(f"the draft does not fit a report: {error.title} {where}: {flaw['msg']}") from error
 
 
-def _by_url(results: Sequence[SearchResult], passages: Sequence[Passage]) -> dict[str, SearchResult]:
+def _by_url(results: Sequence[SearchResult]) -> dict[str, SearchResult]:
     """The sources as readers may see them: orders to whoever reads a page stand neither in title nor in summary."""
-    texts = [(result.url, text) for result in results for text in (result.title, result.summary)]
-    passage_texts = [(passage.url, passage.text) for passage in passages]
-    planted = PlantedText(
-        [*texts, *passage_texts], speaking={passage.url for passage in passages if passage.speaks_to_ai}
-    )
     sources: dict[str, SearchResult] = {}
     for result in results:
         own_title = plain_title(result.title)
-        title = own_title if own_title and not planted.in_sentence(own_title) else result.url[:500]
-        fields = {"title": title, "summary": without_sentences(result.summary, planted.in_sentence) or title}
+        title = own_title if own_title and not speaks_to_ai(own_title) else result.url[:500]
+        fields = {"title": title, "summary": title if speaks_to_ai(result.summary) else result.summary}
         sources.setdefault(result.url, result.model_copy(update=fields))
     return sources
 

@@ -9,12 +9,11 @@ from typing import ClassVar, Self
 from pydantic import Field
 
 from contend.checks import citation_numbers
-from contend.checks.injection import PlantedText
 from contend.models.record import Language, Record, ReloadedRecord, UtcDatetime
 from contend.models.research import Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
 from contend.report.plain import with_joined_marks
-from contend.text import clean, normalize, shown_address, without_sentences
+from contend.text import clean, normalize, shown_address
 
 EVIDENCE_FILE = "evidence.json"
 """Beside the report's files."""
@@ -100,7 +99,7 @@ class PassagesBehind:
     """The passages that the marks of a report rest on, if its marks are those of the lines; else all of a source."""
 
     def __init__(self, lines: Sequence[PublishedLine], *, numbers: Sequence[int]) -> None:
-        marks = [mark for line in _readable(lines) for mark in line.marks]
+        marks = [mark for line in lines for mark in line.marks]
         self._in_turn = [mark.passages for mark in marks] if [mark.number for mark in marks] == [*numbers] else []
         self.of_source: dict[int, list[Passage]] = {}
         for number, passages in marks:
@@ -110,28 +109,6 @@ class PassagesBehind:
     def of_mark(self, place: int, number: int) -> list[Passage]:
         """Those of the report's mark at that place, counted from 0."""
         return self._in_turn[place] if place < len(self._in_turn) else self.of_source.get(number, [])
-
-
-def planted_in(lines: Sequence[PublishedLine]) -> PlantedText:
-    """What orders in the passages behind a report's lines want said."""
-    every = [passage for line in lines for mark in line.marks for passage in mark.passages]
-    texts = ((passage.url, f"{passage.heading}\n\n{passage.text}") for passage in every)
-    return PlantedText(texts, speaking={passage.url for passage in every if passage.speaks_to_ai})
-
-
-def _readable(lines: Sequence[PublishedLine]) -> list[PublishedLine]:
-    """The lines with passages as readers may see them: orders to whoever reads a page stand in none."""
-    planted = planted_in(lines)
-
-    def readable(passage: Passage) -> Passage:
-        heading = "" if planted.in_sentence(passage.heading) else passage.heading
-        text = without_sentences(passage.text, planted.in_sentence)
-        return passage.model_copy(update={"heading": heading, "text": text})
-
-    return [
-        line._replace(marks=[mark._replace(passages=[*map(readable, mark.passages)]) for mark in line.marks])
-        for line in lines
-    ]
 
 
 _SPECIAL = {

@@ -6,13 +6,12 @@ from typing import ClassVar, NamedTuple
 
 from pydantic import Field
 
-from contend.checks.injection import PlantedText
 from contend.checks.proof import Proof, beside, passage_of, refutations, said_by, sums_of
 from contend.models.record import Language, Record
 from contend.models.research import ClaimKind, Draft, Passage, Refutation, ResearchReport
 from contend.report.build import addresses_in
 from contend.report.plain import plain_text
-from contend.text import WORDS, without_sentences
+from contend.text import WORDS
 
 
 class Origin(NamedTuple):
@@ -28,7 +27,7 @@ class Origin(NamedTuple):
 class LedgerPassage(Record):
     """A passage that statements rest on, as it was read. `id`: a hash of its text and one of its address.
 
-    `text`: "" if it holds orders to AI systems, which contend does not repeat.
+    `text`: "" in ledgers of earlier releases for one that holds orders to AI systems.
     """
 
     id: str
@@ -105,14 +104,10 @@ def with_ledger(
     cited = [
         by_id[each] for each in dict.fromkeys(one for at in placed for one in at.sentence.passages) if each in by_id
     ]
-    planted = PlantedText(
-        [(each.url, f"{each.heading}\n\n{each.text}") for each in cited],
-        speaking={each.url for each in cited if each.speaks_to_ai},
-    )
     known = addresses_in(cited, (source.url for source in report.sources))
 
     def said(text: str) -> str:
-        return without_sentences(plain_text(text, known), planted.in_sentence)
+        return plain_text(text, known)
 
     unproven = PublishedReport(**report.model_dump(), question=question, teams=[*teams], elsewhere=draft.elsewhere)
     unproven.passages = [
@@ -142,11 +137,7 @@ def with_ledger(
     statements = [
         each.model_copy(update={"refuted": refutations(proof_in(unproven, each))}) for each in unproven.statements
     ]
-    kept = [
-        each if without_sentences(each.text, planted.in_sentence) == each.text else each.model_copy(update={"text": ""})
-        for each in unproven.passages
-    ]
-    return unproven.model_copy(update={"statements": statements, "passages": kept})
+    return unproven.model_copy(update={"statements": statements})
 
 
 def proof_in(report: PublishedReport, statement: LedgerStatement) -> Proof:

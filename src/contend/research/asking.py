@@ -1,14 +1,16 @@
 """The model calls of a research round: steps, drafts and reviews."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 
 from contend.evidence import Action, Desk, EvidencePool, after_step, faults_of_step
 from contend.evidence.actions import LOCAL
 from contend.evidence.pool import held_tokens, numbered_ids, numbers_of, parts_of, passage_numbers
-from contend.models.options import Length
+from contend.evidence.screening import orders_of, screened, unscreened
+from contend.models.options import Length, TeamConfig
 from contend.models.replies import (
     ActionReply,
     FixesReply,
@@ -26,7 +28,6 @@ from contend.prompts.research import (
     MarkedPlace,
     MendPrompt,
     NumberedLesson,
-    NumberedPassage,
     ReportPrompt,
     ResearcherHead,
     RevisePrompt,
@@ -45,10 +46,11 @@ from contend.research.prompting import (
     visible_ids,
 )
 from contend.research.work import Research
+from contend.run_context import RunContext
 from contend.stores.documents import text_id
 from contend.text import estimate_tokens
 from contend.writing import (
-    PlantedFilter,
+    PlantedOrders,
     draft_of,
     faults_of,
     faults_of_mending,
@@ -191,9 +193,10 @@ def reply_of_line(line: str) -> ActionReply:
     return ActionReply(kind="search", source="", text=line[:400], parts=[])
 
 
-def guard_of(work: Research, passages: Sequence[Passage]) -> PlantedFilter:
-    """Detects statements that repeat what planted text in the passages demands."""
-    return PlantedFilter(passages, f"{work.question}\n{work.options.instructions}")
+def planted_in(work: Research, passages: Sequence[Passage]) -> PlantedOrders:
+    """What passages that were left out order AI systems to say. `passages`: the others, with their texts."""
+    honest = [work.question, work.options.instructions, *(each.text for each in passages)]
+    return PlantedOrders(orders_of(work.pool), honest)
 
 
 async def write_draft(
@@ -204,7 +207,7 @@ async def write_draft(
     Raises:
         ModelError: the writer's model failed.
     """
-    guard, step, parts = guard_of(work, passages), str(work.drafts + 1), len(work.pool["parts"])
+    step, parts = str(work.drafts + 1), len(work.pool["parts"])
     ids, in_pool = numbered_ids(work.pool, work.passages), [each["id"] for each in work.pool["passages"]]
     values = {
         "head": await research_head(work, passages),
@@ -220,7 +223,7 @@ async def write_draft(
             ReportReply,
             step=step,
             passages=in_pool,
-            faults=lambda reply: faults_of(reply, ids, parts, guard) or over_limit(drafted(reply)),
+            faults=lambda reply: faults_of(reply, ids, parts) or over_limit(drafted(reply)),
         )
         return drafted(first.value), first.usage
     before = work.draft
@@ -239,7 +242,7 @@ async def write_draft(
         RevisionReply,
         step=step,
         passages=in_pool,
-        faults=lambda reply: faults_of_revision(reply, before, ids, parts, guard) or over_limit(revised(reply=reply)),
+        faults=lambda reply: faults_of_revision(reply, before, ids, parts) or over_limit(revised(reply=reply)),
     )
     return revised(reply=revision.value), revision.usage
 
@@ -391,8 +394,18 @@ async def nearest_passages(work: Research, parts: Sequence[Part]) -> dict[int, l
     }
 
 
-async def ask_about_orders(work: Research, ids: Sequence[str], excerpts: Sequence[str]) -> tuple[set[str], CallUsage]:
-    """The passages among these that speak to AI systems, by id, and what asking cost.
+async def screen(work: Research, ids: Iterable[str]) -> tuple[Research, list[CallUsage]]:
+    """Mark those of these passages that speak to AI systems, which are given up; and what asking about them cost."""
+    passages = await work.with_texts(unscreened(work.pool, ids))
+    ask, room = partial(ask_about_orders, work.run, work.team), work.profile("reviewer").evidence_tokens
+    pool, usages = await screened(work.pool, passages, work.run.screening, ask, room=room)
+    return work.with_pool(pool), usages
+
+
+async def ask_about_orders(
+    run: RunContext, team: TeamConfig | None, passages: Sequence[Passage]
+) -> tuple[dict[str, list[str]], CallUsage]:
+    """The sentences that speak to AI systems, as the reviewer's model quotes them, by passage id; what asking cost.
 
     Asked by the run and not by the team, since which team comes first is chance and a replay finds it anyway; a team
     with a reviewer of its own asks that one.
@@ -400,16 +413,16 @@ async def ask_about_orders(work: Research, ids: Sequence[str], excerpts: Sequenc
     Raises:
         ModelError: the reviewer's model failed.
     """
-    prompt = InjectionPrompt(
-        excerpts=[NumberedPassage(number=at, text=text) for at, text in enumerate(excerpts, start=1)]
-    )
+    ids = [each.id for each in passages]
     step = sha256("\n".join(map(text_id, ids)).encode()).hexdigest()[:16]
-    own = "reviewer" in work.team.models
-    scope = (
-        work.scope("reviewer", step=step, passages=ids)
-        if own
-        else work.run.scope("reviewer", step=step, passages=tuple(ids))
-    )
-    answer = await work.run.model("reviewer", team=work.team).ask(prompt, InjectionReply, scope=scope)
-    numbers = {number for number in answer.value.speaking if 1 <= number <= len(ids)}
-    return {ids[number - 1] for number in numbers}, answer.usage
+    scope = run.scope("reviewer", step=step, passages=tuple(ids))
+    if team and "reviewer" in team.models:
+        scope = replace(scope, team_id=team.team_id)
+    prompt = InjectionPrompt(passages=SourceDocument.of_passages(passages))
+    answer = await run.model("reviewer", team=team).ask(prompt, InjectionReply, scope=scope)
+    quotes = defaultdict[str, list[str]](list)
+    for order in answer.value.orders:
+        for number in order.passages:
+            if 1 <= number <= len(ids):
+                quotes[ids[number - 1]].append(order.quote)
+    return quotes, answer.usage

@@ -21,7 +21,7 @@ from contend.errors import DraftError, InputError, SourceError
 from contend.evidence import Action, ActionTask, Evidence, EvidencePool, empty_pool, with_texts
 from contend.evidence.actions import LOCAL, reading_of
 from contend.evidence.pool import passages_of
-from contend.evidence.screening import screen_held, speaking_of
+from contend.evidence.screening import orders_of, speaking_of
 from contend.graph_teams import GraphRequest, ModelMeter, TeamGraph, reply_of, shown_step
 from contend.langgraph_compat import add_node
 from contend.llm.budget import Ledger
@@ -34,10 +34,10 @@ from contend.prompts.research import GraphPrompt
 from contend.report import Reference, build_report, read_draft
 from contend.report.plain import plain_title
 from contend.research.ask import SUMMARY_CHARACTERS, folders, how_many, round_of, searched_sources, team_of, tell_step
-from contend.research.asking import ask_about_orders
+from contend.research.asking import planted_in, screen
 from contend.research.looking import action_event, turn_off
 from contend.research.state import ResearchInput, ResearchOutput, ResearchState
-from contend.research.work import open_research
+from contend.research.work import Research, open_research
 from contend.retrieval import HybridIndex
 from contend.run_context import RunContext
 from contend.services import Services
@@ -46,7 +46,7 @@ from contend.sources.source_set import FullText
 from contend.stores.documents import content_id, passage_id
 from contend.text import ADDRESS, canonical_url, clean, estimate_tokens, file_name, shorten
 from contend.tools import ActionName, lend
-from contend.writing import PlantedFilter, length_values, prove, with_passages, without_planted_text
+from contend.writing import length_values, prove, with_passages, without_planted_text, without_speaking
 
 MOST_CHARACTERS = 100_000
 """Of a report; longer ones are not read."""
@@ -128,15 +128,12 @@ class GraphNodes:
         tell_step(self.services, first, "search", how_many(state, len(report.references), "references"))
         sources = await retrieve(self.services, state, report.references)
         draft, pool = await self._ground(report.draft, sources)
-        work = await open_research(self.services, state)
-        texts = await self.services.documents.get_many(pool["held"])
-        pool, usage = await screen_held(
-            pool, texts, work.run.screening, lambda ids, excerpts: ask_about_orders(work, ids, excerpts)
-        )
-        submission = await self._submission(state, draft, pool, sources)
+        work = (await open_research(self.services, state)).with_pool(pool)
+        work, usages = await screen(work, pool["held"])
+        submission = await self._submission(state, draft, work, sources)
         text = await self.services.documents.put(submission.content)
         tell_step(self.services, first, "write", how_many(state, len(draft.sentences()), "statements"), document=text)
-        calls = [*state.get("calls", []), *([usage.model_dump(mode="json")] if usage else [])]
+        calls = [*state.get("calls", []), *(usage.model_dump(mode="json") for usage in usages)]
         return {"calls": calls, "submission": await self.services.submissions.put(submission)}
 
     def _own(self, state: Mapping[str, Any]) -> TeamConfig:
@@ -253,15 +250,13 @@ class GraphNodes:
         passages = [*evidence.values()]
         return draft_with_passages, {**empty_pool([]), "passages": passages, "held": [each["id"] for each in passages]}
 
-    async def _submission(
-        self, state: GraphState, draft: Draft, pool: EvidencePool, sources: CitedDocuments
-    ) -> Submission:
-        passages = passages_of(pool, [each["id"] for each in pool["passages"]])
+    async def _submission(self, state: GraphState, draft: Draft, work: Research, sources: CitedDocuments) -> Submission:
+        pool, passages = work.pool, passages_of(work.pool, work.pool["held"])
         whole = await with_texts(self.services.documents, passages)
+        speaking = {each["id"]: each["url"] for each in pool["passages"] if each.get("signals")}
         results = list({each.result.url: each.result for each in sources.documents.values()}.values())
-        request = f"{state['theme']}\n{state['options']['instructions']}"
-        asked = (await self.services.run(state)).asked(state["theme"])
-        own = without_planted_text(draft, PlantedFilter(whole, request))
+        asked = work.run.asked(state["theme"])
+        own = without_planted_text(without_speaking(draft, speaking), planted_in(work, whole))
         own = await asyncio.to_thread(prove, own, whole, around=asked)
         language = state["options"]["language"]
         report = build_report(own, whole, results, theme=state["theme"], language=language)
@@ -275,6 +270,7 @@ class GraphNodes:
             results=results,
             missing=sources.missing,
             speaking=speaking_of(pool),
+            orders=orders_of(pool),
         )
 
 

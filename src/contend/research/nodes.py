@@ -22,16 +22,16 @@ from contend.evidence.pool import (
     with_offered,
     with_parts,
 )
-from contend.evidence.screening import screen_held, unscreened
 from contend.models.research import Part, ResearchPlan
+from contend.models.task import CallUsage
 from contend.research.ask import hand_in
 from contend.research.asking import (
     StepTaken,
     action_line,
-    ask_about_orders,
     begins_anew,
     plan_of,
     reply_of_line,
+    screen,
     take_step,
 )
 from contend.research.prompting import shown_ids, visible_ids
@@ -71,9 +71,10 @@ class ResearchNodes:
         elif state["iteration_count"] < work.max_drafts and not state.get("accepted"):
             update = ResearchUpdate(next_action="review")
         else:
-            work = await with_nearest(work)
+            work, usages = await with_nearest(work)
             handed_in = await hand_in(self.services, state, await submission_of(work))
-            update = {"next_action": "end", **handed_in, "pool": await work.keep_pool(work.pool)}
+            pool, cost = await work.keep_pool(work.pool), cost_update(work, state, *usages)
+            update = {"next_action": "end", **handed_in, "pool": pool, **cost}
         return {**first, **update}
 
     async def _research(self, work: Research, state: ResearchState) -> ResearchUpdate:
@@ -143,6 +144,10 @@ class ResearchNodes:
         if by == "researcher" and steps:
             steps[-1] = {**steps[-1], "results": results}
         work = work.with_pool({**pool, "steps": steps})
+        # What a researcher sees is screened when it is held; reviewers see what they look up at once.
+        usages: list[CallUsage] = []
+        if by != "researcher":
+            work, usages = await screen(work, [each for result in results for each in result["shown"]])
         if brought:
             work.tell_step("search", work.how_many(len(work.pool["results"]), "sources"))
         return {
@@ -150,6 +155,7 @@ class ResearchNodes:
             "actions": [],
             "sources_off": off,
             **({} if by == "researcher" else {"looked": [*work.looked, _look(work, results)]}),
+            **cost_update(work, state, *usages),
             # Where it grew up to this step: each key that is written is a row of every store.
             **cast("ResearchUpdate", {key: EMPTY_LIST for key in ("brought", "failed") if state.get(key)}),
         }
@@ -161,16 +167,14 @@ class ResearchNodes:
             off = state.get("sources_off", {})
             reasons = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "nothing matched"
             raise SourceError(f"no source gave anything for {work.question[:80]!r} ({reasons})")
-        new = unscreened(work.pool)
-        texts = await work.documents.get_many(new)
-        pool, usage = await screen_held(
-            work.pool, texts, work.run.screening, lambda ids, excerpts: ask_about_orders(work, ids, excerpts)
-        )
+        work, usages = await screen(work, work.pool["held"])
+        if not work.pool["held"]:
+            raise SourceError(f"all that was found for {work.question[:80]!r} speaks to AI systems and is left out")
         return {
-            "pool": await work.keep_pool(pool),
+            "pool": await work.keep_pool(work.pool),
             "passages": to_write_from(work),
-            "research_data": results_for(pool, pool["held"]),
-            **(cost_update(work, state, usage) if usage else {}),
+            "research_data": results_for(work.pool, work.pool["held"]),
+            **cost_update(work, state, *usages),
         }
 
 

@@ -30,10 +30,12 @@ class Numbering:
         self._numbers = numbers
         self._places = places_of(pool)
         self._texts = texts
+        self._speaking = {each["id"] for each in pool["passages"] if each.get("signals")}
 
     def documents(self, ids: Sequence[str]) -> list[SourceDocument]:
-        """Passages whole, those of one document together."""
-        passages = [each.model_copy(update={"text": self._texts[each.id]}) for each in passages_of(self._pool, ids)]
+        """Passages whole, those of one document together; without any that speaks to AI systems, as everywhere."""
+        shown = passages_of(self._pool, [each for each in ids if each not in self._speaking])
+        passages = [each.model_copy(update={"text": self._texts[each.id]}) for each in shown]
         return SourceDocument.of((self._numbers[each.id], self._placed(each)) for each in passages)
 
     def _placed(self, passage: Passage) -> Passage:
@@ -43,7 +45,7 @@ class Numbering:
     def lines(self, ids: Sequence[str], *, brief: bool = False) -> str:
         """A line each: number, place, tokens; unless `brief` with its document and heading."""
         by_id = {each["id"]: each for each in self._pool["passages"]}
-        return "\n".join(self._line(by_id[each], brief=brief) for each in ids)
+        return "\n".join(self._line(by_id[each], brief=brief) for each in ids if each not in self._speaking)
 
     def _line(self, each: Evidence, *, brief: bool) -> str:
         if brief:
@@ -83,7 +85,7 @@ class Numbering:
         return [PassageSize(number=self._numbers[each], tokens=tokens[each]) for each in ids]
 
     def _known(self, ids: Sequence[str]) -> list[int]:
-        return [self._numbers[each] for each in ids if each in self._numbers]
+        return [self._numbers[each] for each in ids if each in self._numbers and each not in self._speaking]
 
     def parts(self) -> list[ShownPart]:
         return [

@@ -8,7 +8,7 @@ from typing import Any
 from langgraph.graph import START, StateGraph
 
 from contend import search
-from contend.checks.injection import PlantedText
+from contend.checks.injection import certain_signals
 from contend.langgraph_compat import add_node
 from contend.models.evaluation import Submission
 from contend.models.record import Language
@@ -62,12 +62,13 @@ class SearchNode:
         first: ResearchState = {**state, "iteration_count": 1}
         parts = search.parts_of(theme)
         tell_step(self.services, first, "plan", how_many(state, len(parts), "parts"), plan=plan, actions=len(parts))
-        found = await _find(self.services, state, parts)
+        found, speaking = await _find(self.services, state, parts)
         report = search.search_report(theme, found, language)
         content = report.to_markdown(language, folders=await folders(self.services, state))
         submission = await _submission(
             self.services.documents, found, plan=plan, report=report, content=content, language=language
         )
+        submission = submission.model_copy(update={"speaking": speaking})
         detail = how_many(state, sum(len(each.passages) for each in found), "found_passages")
         tell_step(self.services, first, "search", detail)
         return {
@@ -90,7 +91,10 @@ def _plan(theme: str) -> ResearchPlan:
     )
 
 
-async def _find(services: Services, state: ResearchState, parts: Sequence[str]) -> list[search.PartPassages]:
+async def _find(
+    services: Services, state: ResearchState, parts: Sequence[str]
+) -> tuple[list[search.PartPassages], dict[str, list[str]]]:
+    """The passages of each part; and, by the address of each document that had such left out, how they speak to AI."""
     documents, execution_id = state["options"]["documents"], state["execution_id"]
     source = await services.sources.ready("local", documents, execution_id)
     hits = [await source.search(part, limit=_HITS) for part in parts]
@@ -101,16 +105,23 @@ async def _find(services: Services, state: ResearchState, parts: Sequence[str]) 
 
 def _passages(
     parts: Sequence[str], hits: Sequence[Sequence[FoundPassage]], editions: Sequence[search.Edition]
-) -> list[search.PartPassages]:
-    texts = ((hit.result.url, f"{hit.result.title}\n\n{hit.heading}\n\n{hit.text}") for each in hits for hit in each)
-    planted = PlantedText(dict.fromkeys(texts))
+) -> tuple[list[search.PartPassages], dict[str, list[str]]]:
+    speaking: dict[str, list[str]] = {}
+    honest: list[list[FoundPassage]] = [[] for _ in parts]
+    for of_part, own in zip(hits, honest, strict=True):
+        for hit in of_part:
+            if signals := certain_signals(f"{hit.result.title}\n\n{hit.heading}\n\n{hit.text}"):
+                speaking[hit.result.url] = [*signals]
+            else:
+                own.append(hit)
     most = _MOST_OF_A_PART if parts[1:] else _MOST_PASSAGES
     newest = search.newest_editions(editions)
-    found = [search.passages_of(part, of_part, planted, newest) for part, of_part in zip(parts, hits, strict=True)]
-    return [
+    found = [search.passages_of(part, of_part, newest) for part, of_part in zip(parts, honest, strict=True)]
+    shown = [
         search.PartPassages(part, search.newest_first(passages, most, newest=newest))
         for part, passages in zip(parts, found, strict=True)
     ]
+    return shown, speaking
 
 
 async def _submission(

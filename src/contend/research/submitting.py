@@ -14,21 +14,23 @@ from contend.evidence.pool import (
     with_hits,
     with_parts,
 )
-from contend.evidence.screening import speaking_of
+from contend.evidence.screening import orders_of, speaking_of
 from contend.models.evaluation import Submission
 from contend.models.research import Draft, Passage, SearchResult
+from contend.models.task import CallUsage
 from contend.report import build_report
 from contend.research.ask import SUMMARY_CHARACTERS
-from contend.research.asking import nearest_passages
+from contend.research.asking import nearest_passages, screen
 from contend.research.work import Research
+from contend.stores.documents import text_id
 from contend.text import clean, shorten
 from contend.writing import not_found_words
 
 
-async def with_nearest(work: Research) -> Research:
-    """Add the passages nearest to unanswered parts to the evidence, without holding them."""
+async def with_nearest(work: Research) -> tuple[Research, list[CallUsage]]:
+    """Add the passages nearest to unanswered parts to the evidence, without holding them; what screening them cost."""
     if work.draft is None:
-        return work
+        return work, []
     parts = parts_after_report(work.pool, [part for part, _ in not_found_words(work.draft)])
     nearest, pool = await nearest_passages(work, parts), work.pool
     for at, hits in nearest.items():
@@ -37,7 +39,8 @@ async def with_nearest(work: Research) -> Research:
         pool = with_hits(pool, (({**hit["evidence"], "found_by": []}, hit["result"], hit["text"]) for hit in brought))
         ids = [hit["evidence"]["id"] for hit in brought]
         parts[at] = parts[at].model_copy(update={"nearest": [each for each in ids if each not in pool["held"]]})
-    return work.with_pool(with_parts(pool, parts))
+    work = work.with_pool(with_parts(pool, parts))
+    return await screen(work, [each for part in parts for each in part.nearest])
 
 
 async def submission_of(work: Research) -> Submission:
@@ -67,6 +70,7 @@ async def submission_of(work: Research) -> Submission:
         feedback=work.fixes,
         unread=pool["unread"],
         speaking=speaking_of(pool),
+        orders=orders_of(pool),
         found_by={} if pool["whole"] else first_actions(pool, draft.passages()),
         own=own_passages(pool, draft.passages()),
         parts=parts,
@@ -76,9 +80,16 @@ async def submission_of(work: Research) -> Submission:
 
 
 async def results_with_summaries(work: Research) -> list[SearchResult]:
-    """The documents of held passages, then some others, each with the beginning of a text as summary."""
+    """The documents of held passages, then some others, each with the beginning of a text as summary.
+
+    No text that speaks to AI systems is.
+    """
     results, ids = results_for(work.pool, work.pool["held"]), work.pool["summarized_by"]
-    texts = await work.documents.get_many(ids[result["url"]] for result in results)
+    speaking = {text_id(each["id"]) for each in work.pool["passages"] if each.get("signals")}
+    texts = {
+        name: "" if name in speaking else text
+        for name, text in (await work.documents.get_many(ids[result["url"]] for result in results)).items()
+    }
     return [
         SearchResult.model_validate({**result, "summary": _summary(texts[ids[result["url"]]]) or result["title"]})
         for result in results

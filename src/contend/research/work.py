@@ -238,12 +238,12 @@ def _rejection(state: ResearchState) -> str:
     return decision.reason if decision and decision.type == "reject" else ""
 
 
-def cost_update(work: Research, state: ResearchState, usage: CallUsage) -> ResearchUpdate:
-    """What the round's calls cost with this one, and the run's active time."""
-    return {
-        "calls": latest_calls(state, usage.model_dump(mode="json")),
-        "clock": work.run.clock.reading(work.team.team_id),
-    }
+def cost_update(work: Research, state: ResearchState, *usages: CallUsage) -> ResearchUpdate:
+    """What the round's calls cost with these, and the run's active time; nothing without a call."""
+    calls = state.get("calls", [])
+    for usage in usages:
+        calls = latest_calls({"calls": calls}, usage.model_dump(mode="json"))
+    return {"calls": calls, "clock": work.run.clock.reading(work.team.team_id)} if usages else {}
 
 
 def action_tasks(work: Research, actions: Sequence[Action]) -> list[ActionTask]:

@@ -9,7 +9,7 @@ from contend.evidence import Action
 from contend.evidence.pool import hold
 from contend.models.research import Draft, Passage
 from contend.prompts.research import MarkedPlace
-from contend.research.asking import guard_of, mend_statements, review_draft, write_draft
+from contend.research.asking import mend_statements, planted_in, review_draft, write_draft
 from contend.research.nodes import to_write_from
 from contend.research.state import ResearchState, ResearchUpdate
 from contend.research.submitting import printed, results_with_summaries, with_nearest
@@ -30,7 +30,7 @@ class WritingNodes:
         work = await open_research(self.services, state)
         passages = await work.with_texts(work.passages)
         draft, usage = await write_draft(work, passages, _shown(state))
-        draft = await _proven(work, without_planted_text(draft, guard_of(work, passages)), passages)
+        draft = await _proven(work, without_planted_text(draft, planted_in(work, passages)), passages)
         work = replace(work, draft=draft, drafts=work.drafts + 1)
         text = printed(work, draft, passages, await results_with_summaries(work))
         document = await self.services.documents.put(text)
@@ -62,7 +62,7 @@ class WritingNodes:
             draft, usage = await mend_statements(work, work.draft, passages)
         except (ModelError, BudgetExhausted):  # the draft stands; what code refutes of it is struck out
             return {"mended": work.drafts}
-        draft = await _proven(work, without_planted_text(draft, guard_of(work, passages)), passages)
+        draft = await _proven(work, without_planted_text(draft, planted_in(work, passages)), passages)
         text = printed(work, draft, passages, await results_with_summaries(work))
         document = await self.services.documents.put(text)
         work.tell_step(
@@ -78,12 +78,15 @@ class WritingNodes:
 
     async def review(self, state: ResearchState) -> ResearchUpdate:
         """The reviewer looks into the sources, then accepts the draft or says what to mend."""
-        work = await with_nearest(await open_research(self.services, state))
+        work, usages = await with_nearest(await open_research(self.services, state))
         if work.draft is None:
             raise TypeError("a review without a draft")
         nearest = list(dict.fromkeys(each for part in work.pool["parts"] for each in part["nearest"]))
-        review = await review_draft(work, work.draft, _shown(state), nearest)
-        cost = cost_update(work, state, review.usage)
+        try:
+            review = await review_draft(work, work.draft, _shown(state), nearest)
+        except BudgetExhausted:  # the draft stands
+            return {"accepted": True, "feedback": "", "actions": []}
+        cost = cost_update(work, state, *usages, review.usage)
         if review.actions:
             return {"actions": review.actions, "looks": work.looks + 1, "pool": await work.keep_pool(work.pool), **cost}
         # What a fix rests on is held, also where the team's own evidence takes all the room.

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from contend.checks.injection import PlantedText
 from contend.models.research import FoundPassage
 from contend.search.editions import Edition
 from contend.text import (
@@ -16,7 +15,6 @@ from contend.text import (
     split_sentences,
     terms,
     without_item_mark,
-    without_sentences,
 )
 from contend.text.characters import CJK, HAN
 
@@ -90,22 +88,16 @@ def content_terms(text: str) -> frozenset[str]:
     return frozenset([*pairs, *(term for word in _WORD.findall(plain) for term in terms(word))])
 
 
-def passages_of(
-    part: str, hits: Sequence[FoundPassage], planted: PlantedText, newest: dict[str, Edition]
-) -> list[ShownPassage]:
-    """What is shown of the hits, in their order: those that have a word of the part.
-
-    What `planted` orders whoever reads a document is left out.
-    """
+def passages_of(part: str, hits: Sequence[FoundPassage], newest: dict[str, Edition]) -> list[ShownPassage]:
+    """What is shown of the hits, in their order: those that have a word of the part."""
     wanted = content_terms(part)
-    shown = (_shown(wanted, hit, planted, newest.get(hit.result.url)) for hit in hits)
+    shown = (_shown(wanted, hit, newest.get(hit.result.url)) for hit in hits)
     return [passage for passage in shown if passage.words and passage.blocks]
 
 
-def _shown(wanted: frozenset[str], hit: FoundPassage, planted: PlantedText, newest: Edition | None) -> ShownPassage:
-    title, heading = ("" if planted.in_sentence(each) else each for each in (hit.result.title, hit.heading))
-    blocks = [without_sentences(block, planted.in_sentence) for block in split_blocks(hit.text)]
-    excerpt = _excerpt([block for block in blocks if block], wanted, _CHARACTERS[detect_language(hit.text)])
+def _shown(wanted: frozenset[str], hit: FoundPassage, newest: Edition | None) -> ShownPassage:
+    title, heading = hit.result.title, hit.heading
+    excerpt = _excerpt([*split_blocks(hit.text)], wanted, _CHARACTERS[detect_language(hit.text)])
     words = wanted.intersection(terms("\n".join([title, heading, *excerpt])))
     return ShownPassage(hit.result.url, title, heading, tuple(excerpt), words, newest)
 

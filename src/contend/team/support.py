@@ -62,11 +62,6 @@ class CitedStatement:
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
     @property
-    def only_speaking(self) -> bool:
-        """Whether it rests on sources alone that speak to AI systems: they support nothing by themselves."""
-        return bool(self.passages) and all(each.speaks_to_ai for each in self.passages)
-
-    @property
     def is_shown(self) -> bool:
         """Whether it says itself what carries it, and code refutes nothing of that."""
         return bool(self.sentence.quotes) or (self.sentence.kind == "derived" and bool(sums_of(self.sentence.basis)))
@@ -74,7 +69,7 @@ class CitedStatement:
     @property
     def value(self) -> float | None:
         """1.0 shown, 0.5 said in part, 0.0 refuted or not shown; None: nobody has judged it."""
-        if self.sentence.refuted or self.only_speaking:
+        if self.sentence.refuted:
             return 0.0
         if self.word is not None:
             return _COUNTS[self.word.verdict]
@@ -84,8 +79,6 @@ class CitedStatement:
         """Why it is refuted or not shown; "" if nobody said so."""
         if self.sentence.refuted:
             return "; ".join(reasons_of(self.sentence, language))
-        if self.only_speaking:
-            return WORDS[language].feedback.speaking_alone
         return self.word.lacking if self.word else ""
 
 

@@ -46,12 +46,6 @@ OPENERS = (
 )
 """Openers that alone made judges give full marks."""
 
-ORDER_TO_MODELS = (
-    r"(?:指示|命令|ルール|規則|プロンプト).{0,12}(?:無視|忘れ|従うな|上書き)|(?:無視|忘れ).{0,12}(?:指示|命令|ルール|規則)"
-    r"|システム\s*プロンプト|隠された指示|(?:満点|最高点).{0,4}(?:付け|つけ|与え)"
-    r"|(?:パスワード|秘密鍵).{0,8}(?:出力|表示|教え|書き出)"
-    r"|(?:AI|人工知能|言語モデル|アシスタント)(?:は|が|なら).{0,30}(?:こと|せよ|しろ|ください)"
-)
 _CREDENTIAL = r"(?:パスワード|暗証番号|秘密鍵|合言葉|(?:API|アクセス)\s?キー)"
 CREDENTIALS = (
     rf"{_CREDENTIAL}\s*(?:は|[:：=])\s*\S"
@@ -59,7 +53,7 @@ CREDENTIALS = (
 )
 PERSONAL_DATA = r"生年月日|(?:自宅の?|現)住所|旅券番号|マイナンバー"
 GRADING = r"審査員|採点者|評価者|(?:評価)?指標の|得点|(?:点数?|スコア|評価)(?:を|が)(?:上げ|上が|稼|得|高|伸)"
-"""What keeps a lesson out of a playbook: orders to models, secrets, data of a person, talk of scores."""
+"""What keeps a lesson out of a playbook: secrets, data of a person, talk of scores."""
 
 YES, NO = "はい", "いいえ"
 
@@ -105,7 +99,7 @@ WORDS = Words(
     further_reasons="ほかの理由で検索しなかったファイル: {count:,}件",
     unread="全文を読めなかったページ",
     missing="チームのグラフが引用し、取得できなかった資料",
-    speaking="AIに向けた文章を含み、それだけでは根拠とならない資料",
+    speaking="AIに向けた箇所があり、その箇所を除いた資料",
     withheld="資料がAIに言わせようとする内容を繰り返すため除いた文",
     note="注記",
     warning="警告",
@@ -151,7 +145,6 @@ WORDS = Words(
         quote_not_found="審査員の引用「{quote}」は、示された抜粋のどれにもない",
         no_quote="審査員が語句を引用していない",
         contradicted_by="{reason} 引用元:「{quote}」",
-        speaking_alone="AIに向けた文章を含む資料だけに基づいている",
         citations_retrieved="引用{all}件のうち{good}件が、取得した資料を指している",
         citations_missing="。取得できなかったもの: {text}",
         no_plan="質問の項目が分からない",

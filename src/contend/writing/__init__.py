@@ -9,7 +9,7 @@ from contend.writing.drafts import (
     revise,
 )
 from contend.writing.forms import length_of, length_values, over_limit, shown_draft, with_passages, without
-from contend.writing.planted import PlantedFilter, without_planted_text
+from contend.writing.planted import PlantedOrders, without_planted_text, without_speaking
 from contend.writing.proving import (
     Statement,
     faults_of_mending,
@@ -24,7 +24,7 @@ from contend.writing.proving import (
 
 __all__ = [
     "EarlierDraft",
-    "PlantedFilter",
+    "PlantedOrders",
     "Statement",
     "draft_of",
     "faults_of",
@@ -46,4 +46,5 @@ __all__ = [
     "with_statements",
     "without",
     "without_planted_text",
+    "without_speaking",
 ]

@@ -43,7 +43,6 @@ from contend.models.research import (
 )
 from contend.text import clean, split_code
 from contend.writing.forms import PARTS
-from contend.writing.planted import PlantedFilter
 
 _MARK = re.compile(r"\[\^?P?\d{1,3}(?:\s*[,–-]\s*P?\d{1,3})*\]")
 _MOST_FAULTS = 12
@@ -154,26 +153,22 @@ def faults_of(
     reply: ReportReply | MergedReport,
     ids: Numbered,
     parts: int,
-    guard: PlantedFilter | None = None,
     before: EarlierDraft = NO_DRAFT,
 ) -> str:
     """What the writer has to mend in its reply, a line each; "" where nothing is wrong.
 
-    `parts`: how many the question has; `guard`: also what it says because a source orders it; `before`: what it may
-    keep.
+    `parts`: how many the question has; `before`: what it may keep.
     """
     sections: list[AnySection] = [*reply.sections]
-    return _join(_faults(reply, [*enumerate(sections, start=1)], _Offered(ids, parts, guard), before))
+    return _join(_faults(reply, [*enumerate(sections, start=1)], _Offered(ids, parts), before))
 
 
-def faults_of_revision(
-    reply: RevisionReply, draft: Draft, ids: Numbered, parts: int, guard: PlantedFilter | None = None
-) -> str:
+def faults_of_revision(reply: RevisionReply, draft: Draft, ids: Numbered, parts: int) -> str:
     """As `faults_of`; also where it names a section or a statement that the draft does not have."""
     sections_to_change = [(change.number, change.section) for change in reply.sections if change.section]
     before, sections = EarlierDraft.of(draft), len(draft.sections)
     lines = [
-        *_faults(reply, sections_to_change, _Offered(ids, parts, guard), before),
+        *_faults(reply, sections_to_change, _Offered(ids, parts), before),
         *(f"the draft has no section {each.number}" for each in reply.sections if each.number > sections),
     ]
     return _join(lines)
@@ -273,11 +268,10 @@ def ids_of_lessons(numbers: Sequence[int], bullets: Sequence[Mapping[str, Any]])
 
 
 class _Offered(NamedTuple):
-    """What a reply may name: passages and parts by number; `guard` knows what sources order."""
+    """What a reply may name: passages and parts by number."""
 
     ids: Numbered
     parts: int
-    guard: PlantedFilter | None
 
 
 def _faults(
@@ -308,10 +302,7 @@ def _faults(
     faults += [fault for part in parts.values() for fault in _faults_of_kept(part, None, before)]
     faults += [fault for _, section in sections for fault in _faults_of_kept_items(section, before)]
     faults += [fault] if (fault := _fault_of_summary(parts["summary"], before)) else []
-    headings = [(f"section {number or 'new'}", section.heading) for number, section in sections]
-    headings += [("opening_heading", reply.opening_heading)] if isinstance(reply, PrintedReply) else []
-    names = [name for name, heading in headings if offered.guard and offered.guard.in_heading(heading)]
-    return [*faults, *(f"{name}: its heading repeats what a source orders" for name in names)]
+    return faults
 
 
 def _fault_of_summary(statements: Sequence[AnyItem], before: EarlierDraft) -> str:
@@ -348,10 +339,6 @@ def _faults_of(statement: StatementReply | RowReply, offered: _Offered, *, resti
         yield _NO_PASSAGE.format(kind=statement.kind)
     if statement.kind == "not_found":
         yield from _fault_of_not_found(statement.basis, offered.parts)
-    if offered.guard and (
-        fault := offered.guard.fault(text, [offered.ids[each] for each in sources if each in offered.ids])
-    ):
-        yield fault
 
 
 NOT_FOUND = re.compile(r"\s*(?P<part>\d{1,2})\s*[:：](?P<words>[^\w\n]*\w.*)")

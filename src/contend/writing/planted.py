@@ -1,74 +1,91 @@
-"""Keep demands of planted text out of drafts: send them back once, then leave them out and name the source."""
+"""Keep what sources order AI systems to say out of drafts, and name the source."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 
-from contend.checks.injection import PlantedText
+from contend.checks.injection import marks, speaks_to_ai
+from contend.checks.notations import bare
 from contend.errors import DraftError
-from contend.models.research import CitedSentence, Draft, Passage
-from contend.writing.forms import without
+from contend.models.research import CitedSentence, Draft
+from contend.writing.forms import with_passages, without
 
-_REPEATS_ORDER = (
-    "it gives orders to AI systems, or says what a source orders them to say: leave it out, or say it by passages "
-    "that give no orders"
-)
-_ALONE = (
-    "it rests on nothing but a source that holds text addressed to AI systems: name another passage, or leave it out"
-)
+_SHORTEST = 12
+"""Bytes of UTF-8: 12 letters, or 4 characters of Japanese or Chinese. What is shorter stands in many texts."""
 
 
-class PlantedFilter:
-    """Passages for a draft, with the demands of those that address AI systems."""
+class PlantedOrders:
+    """The sentences by which sources speak to AI systems, as drafts may repeat them."""
 
-    def __init__(self, passages: Sequence[Passage], request: str) -> None:
-        """`passages` with their texts; `request`: the question and what its reader asks of the report."""
-        self._by_id = {passage.id: passage for passage in passages}
-        self._passages = [*passages]
-        speaking = {passage.url for passage in passages if passage.speaks_to_ai}
-        texts = [(passage.url, f"{passage.heading}\n\n{passage.text}") for passage in passages]
-        self._planted = PlantedText(texts, speaking=speaking, question=request)
+    def __init__(self, orders: Mapping[str, Sequence[str]], honest: Iterable[str]) -> None:
+        """`orders`: by the address of their source; `honest`: the question and all passages that give no orders."""
+        self._honest = [*honest]
+        each_order = [(url, order) for url, of_source in orders.items() for order in of_source]
+        self._keys = [(url, key) for url, order in each_order if _is_long(key := bare(order))]
+        found = [(url, marks(order)) for url, order in each_order]
+        known = {mark for text in self._honest for mark in marks(text)} if any(own for _, own in found) else set()
+        self._marks = {mark: url for url, own in found for mark in own - known}
 
-    def fault(self, text: str, ids: Sequence[str]) -> str:
-        """What is wrong with a statement that rests on the passages of these ids; "" if nothing is."""
-        passages = [self._by_id[each] for each in ids if each in self._by_id]
-        if self._repeats(text, passages):
-            return _REPEATS_ORDER
-        return _ALONE if passages and all(passage.speaks_to_ai for passage in passages) else ""
+    def source_of(self, text: str) -> str | None:
+        """The address of the source whose order a text repeats; "" for an order that no source gives, else None.
 
-    def in_heading(self, text: str) -> bool:
-        return self._repeats(text, [])
+        It repeats one if it holds the order, if it is a part of it that no honest passage has, or if it carries a code
+        or an odd name that only orders know.
+        """
+        key = bare(text)
+        for url, order in self._keys:
+            if order in key or (_is_long(key) and key in order and key not in self._told):
+                return url
+        if mark := next(iter(marks(text) & self._marks.keys()), None):
+            return self._marks[mark]
+        return "" if speaks_to_ai(text) else None
 
-    def repeats(self, sentence: CitedSentence) -> bool:
-        return self._repeats(sentence.text, self._passages_of(sentence))
-
-    def source_of(self, sentence: CitedSentence) -> str:
-        """The address of the source whose orders the sentence repeats, "" if none is known."""
-        urls = [passage.url for passage in self._passages_of(sentence) if passage.speaks_to_ai]
-        speaking = [passage.url for passage in self._passages if passage.speaks_to_ai]
-        return next(iter([*urls, *speaking]), "")
-
-    def _passages_of(self, sentence: CitedSentence) -> list[Passage]:
-        return [self._by_id[each] for each in sentence.passages if each in self._by_id]
-
-    def _repeats(self, text: str, passages: Sequence[Passage]) -> bool:
-        honest = [passage for passage in passages if not passage.speaks_to_ai]
-        return self._planted.repeated_in(text, honest)
+    @cached_property
+    def _told(self) -> str:
+        return bare("\n".join(self._honest))
 
 
-def without_planted_text(draft: Draft, guard: PlantedFilter) -> Draft:
-    """The draft without statements, headings and a title that repeat what its sources order; their sources are named.
+def _is_long(key: str) -> bool:
+    return len(key.encode()) >= _SHORTEST
+
+
+def without_planted_text(draft: Draft, planted: PlantedOrders) -> Draft:
+    """The draft without statements, headings and a title that repeat what sources order; the sources are named.
 
     Raises:
         DraftError: nothing else is left of it.
     """
-    orders = [each for each in draft.sentences() if guard.repeats(each)]
-    rest = without(draft, guard.repeats) if orders else draft
-    if rest is None:
-        raise DraftError("the writer's draft says nothing but what orders in its sources want; leave those sources out")
+    rest = _without(draft, lambda each: planted.source_of(each.text))
     sections = [
-        section.model_copy(update={"heading": ""}) if guard.in_heading(section.heading) else section
+        section.model_copy(update={"heading": ""}) if planted.source_of(section.heading) is not None else section
         for section in rest.sections
     ]
-    title, opening = ("" if guard.in_heading(each) else each for each in (draft.title, draft.opening_heading))
-    withheld = list(dict.fromkeys([*draft.withheld, *map(guard.source_of, orders)]))
-    headings = {"title": title, "opening_heading": opening, "sections": sections}
-    return rest.model_copy(update={**headings, "withheld": withheld})
+    headings = {name: "" for name in ("title", "opening_heading") if planted.source_of(getattr(rest, name)) is not None}
+    return rest.model_copy(update={**headings, "sections": sections})
+
+
+def without_speaking(draft: Draft, speaking: Mapping[str, str]) -> Draft:
+    """The draft without statements that rest on nothing but passages that speak to AI systems; others lose these.
+
+    `speaking`: the address of each such passage's document, by the passage's id.
+
+    Raises:
+        DraftError: nothing else is left of it.
+    """
+
+    def source_of(statement: CitedSentence) -> str | None:
+        ids = statement.passages
+        return speaking[ids[0]] if ids and all(each in speaking for each in ids) else None
+
+    rest = _without(draft, source_of)
+    return with_passages(rest, lambda each: {one: [one] for one in each.passages if one not in speaking})
+
+
+def _without(draft: Draft, source_of: Callable[[CitedSentence], str | None]) -> Draft:
+    """The draft without the statements that have a source to be named."""
+    sources = [url for each in draft.sentences() if (url := source_of(each)) is not None]
+    if not sources:
+        return draft
+    rest = without(draft, lambda each: source_of(each) is not None)
+    if rest is None:
+        raise DraftError("the draft says nothing but what its sources order AI systems to say: leave these sources out")
+    return rest.model_copy(update={"withheld": list(dict.fromkeys([*draft.withheld, *sources]))})
