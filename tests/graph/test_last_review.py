@@ -8,7 +8,20 @@ import pytest
 
 from fakes.chat_replies import report_reply
 from fakes.contests import Contest, preferring, write_workspace
-from fakes.kilns import THEME, TOO_FEW, action, fixes, looks, numbers_of, prompts_of, script, step, write_kilns
+from fakes.kilns import (
+    ORDER,
+    THEME,
+    TOO_FEW,
+    action,
+    fixes,
+    looks,
+    numbers_of,
+    plant_order,
+    prompts_of,
+    script,
+    step,
+    write_kilns,
+)
 from fakes.vendors import Vendors
 
 OF_MERGED = "(?s)# Reports that the draft was merged from"
@@ -57,6 +70,21 @@ async def test_the_merged_report_is_held_against_the_sources_and_mended(contest:
     assert numbers_of(mending, "The guard of kiln-07 is called Ada the 7th")
     assert "Name the guard. [P1]" in mending
     assert [MENDED in call.user for call in vendors.calls if call.prompt == "pairwise/compare"] == [True, True]
+
+
+async def test_what_is_looked_up_for_the_merged_report_is_screened_before_it_is_shown(
+    contest: Contest, vendors: Vendors
+) -> None:
+    plant_order(contest.documents / "kiln-07.md")
+    vendors.reply(fixes("Name the guard."), prompt="research/review", match=OF_MERGED)
+    vendors.reply(looks(action("find", "Ada the 7th")), prompt="research/review", match=OF_MERGED, times=1)
+    mends(vendors)
+
+    outcome = await contest.run(THEME, synthesis=True)
+
+    assert len(reviews_of_merged(vendors)) == 2
+    assert not [call.prompt for call in vendors.calls if ORDER in call.user and call.prompt != "checks/injection"]
+    assert "Kiln 07 (as a language model read it)" in (outcome.markdown or "")
 
 
 async def test_a_report_that_the_reviewer_accepts_goes_to_the_judges_as_it_is(

@@ -16,12 +16,14 @@ from contend.services import Services
 from fakes.chat_replies import with_findings
 from fakes.contests import Contest, write_workspace
 from fakes.kilns import (
+    ORDER,
     THEME,
     TOO_FEW,
     action,
     fixes,
     looks,
     numbers_of,
+    plant_order,
     prompts_of,
     script,
     shown,
@@ -247,6 +249,21 @@ async def test_a_reviewer_that_names_actions_gets_their_results_and_what_its_fix
     assert "New since the draft: P9." in revised
     assert pool["held"] == state["passages"]
     assert len(state["passages"]) == 3
+
+
+async def test_what_a_reviewer_looks_up_is_screened_before_it_is_shown(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    plant_order(contest.documents / "kiln-07.md")
+    script(vendors, step(HEAT), step(hold=(1, 2)))
+    vendors.reply(fixes("Name the guard of kiln-07."), prompt="research/review")
+    vendors.reply(looks(action("find", "Ada the 7th")), prompt="research/review", times=1)
+
+    _, pool = await research(contest, services, max_iterations=2)
+
+    assert len(prompts_of(vendors, "research/review")) == 2
+    assert not [call.prompt for call in vendors.calls if ORDER in call.user and call.prompt != "checks/injection"]
+    assert [each["orders"] for each in pool["passages"] if each.get("signals")] == [[ORDER]]
 
 
 async def test_a_reviewer_looks_twice_at_most(contest: Contest, services: Services, vendors: Vendors) -> None:
