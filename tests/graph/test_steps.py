@@ -337,6 +337,10 @@ async def test_nothing_is_called_not_found_before_every_source_was_searched_for_
 
 
 async def test_what_other_teams_hold_is_offered_by_number_in_the_next_round(contest: Contest, vendors: Vendors) -> None:
+    orchestrator = contest.workspace / "config" / "orchestrator.toml"
+    text = orchestrator.read_text("utf-8")
+    # One after the other: nobody waits for what another team may still hand in.
+    orchestrator.write_text(text.replace("max_concurrent_teams = 8", "max_concurrent_teams = 1"), "utf-8")
     find = action("find", "Ada the 9th")
     for team, search in (("alpha", find), ("beta", HEAT)):
         script(vendors, step(search), step(hold=(1,)), model=team)

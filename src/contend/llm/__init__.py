@@ -95,7 +95,9 @@ DEFAULT_CONTEXT_TOKENS = 32_000
 EVIDENCE_TOKENS = 60_000
 _MOST_STEP_TOKENS, _MOST_CATALOGUE_TOKENS, _MOST_DISPUTED_TOKENS = 32_000, 12_000, 4_000
 
-_BESIDE_STEP_TOKENS = 4_800
+_BESIDE_STEP_TOKENS = 6_600
+"""Room for a step's reply and its thoughts."""
+_LONGER_THAN_ESTIMATED = 1.1
 
 
 @dataclass(frozen=True)
@@ -119,13 +121,19 @@ class ContextProfile:
         return min(_MOST_STEP_TOKENS, self.tokens // 8)
 
     @property
+    def look_tokens(self) -> int:
+        """Passages that one look of a reviewer shows beside the evidence."""
+        return self.tokens // 12
+
+    @property
     def catalogue_tokens(self) -> int:
         return min(_MOST_CATALOGUE_TOKENS, self.tokens // 10)
 
     @property
     def prompt_tokens(self) -> int:
         """A step's prompt; where it would be longer it begins anew. The reply and its thoughts need the rest."""
-        return min(self.tokens * 17 // 20, self.tokens - _BESIDE_STEP_TOKENS)
+        beside = round((self.tokens - _BESIDE_STEP_TOKENS) / _LONGER_THAN_ESTIMATED)
+        return min(self.tokens * 17 // 20, max(self.tokens * 7 // 10, beside))
 
     def beside(self, tokens: int) -> int:
         """Passages of a call that shows `tokens` of reports: both leave a quarter of the context or more."""

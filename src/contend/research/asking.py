@@ -309,7 +309,7 @@ async def review_draft(work: Research, draft: Draft, marks: Sequence[MarkedPlace
     numbering = await pool_numbering(work, [*shown_ids(work.looked), *nearest])
     known = {*work.passages, *shown_ids(work.looked)}
     looks = looks_left(work.looks)
-    catalogue = await catalogue_text(work, tokens=work.profile("reviewer").catalogue_tokens // 2) if looks else ("", 0)
+    catalogue = await catalogue_text(work, tokens=work.profile("reviewer").catalogue_tokens // 3) if looks else ("", 0)
     prompt = review_prompt(
         draft,
         work.desk,

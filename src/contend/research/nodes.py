@@ -138,7 +138,7 @@ class ResearchNodes:
         by = actions[0]["by"] if actions else "researcher"
         pool = begins_anew(work) if by == "researcher" else work.pool
         visible = visible_ids(pool) if by == "researcher" else _seen_by_reviewer(work)
-        room = work.profile("supervisor" if by == "researcher" else "reviewer").step_tokens
+        room = work.profile("supervisor").step_tokens if by == "researcher" else work.profile("reviewer").look_tokens
         pool, results = with_results(pool, actions, brought, visible=visible, room=room)
         steps = [*pool["steps"]]
         if by == "researcher" and steps:
