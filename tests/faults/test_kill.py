@@ -244,7 +244,7 @@ def test_what_was_told_is_in_the_record_when_the_process_is_killed(scene: Scene)
         child.kill()
 
     record = record_of(scene.workspace)
-    assert len(record["usage"]) == 8  # criteria, three steps, the draft, its review, two metrics
+    assert len(record["usage"]) == 10  # criteria, three steps, two screenings, the draft, its review, two metrics
     assert [row[:3] for row in record["round_status"]] == [("team_id: alpha", "round_number: 1", "decision: continue")]
 
 
