@@ -148,6 +148,12 @@ def _reckoned(formula: str) -> Decimal | date | None:
     return None
 
 
+def inputs_of(formula: str) -> tuple[list[str], list[str]]:
+    """The dates and the numbers of a sum, without those that need no source, such as 100 of percent."""
+    numbers = _NUMBER.findall(re.sub(_DATE, " ", formula))
+    return re.findall(_DATE, formula), [each for each in numbers if Decimal(each.replace(",", "")) not in _CONSTANTS]
+
+
 def _inputs(proof: Proof) -> Iterator[Refutation]:
     """Numbers of a sum that no passage, no other statement and no convention gives."""
     sums = sums_of(proof.basis) if proof.kind != "not_found" else []
@@ -155,11 +161,11 @@ def _inputs(proof: Proof) -> Iterator[Refutation]:
     results = "; ".join(each.shown for each in sums)
     known = notes_of(f"{results}; {_PARTS.sub(' ; ', proof.others)}" if sums else "")
     for each in sums:
-        days = re.findall(_DATE, each.formula)
+        days, numbers = inputs_of(each.formula)
         missing = [day for day in days if unfounded(day, carriers=carriers) and unfounded(day, carriers=known)]
-        for digits in _NUMBER.findall(re.sub(_DATE, " ", each.formula)):
+        for digits in numbers:
             value = Decimal(digits.replace(",", ""))
-            told = value in _CONSTANTS or carriers.has_digits(value) or known.has_digits(value)
+            told = carriers.has_digits(value) or known.has_digits(value)
             if not told and unfounded(digits, carriers=known):
                 missing.append(digits)
         if missing:

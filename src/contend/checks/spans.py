@@ -1,0 +1,111 @@
+"""Where in a text a quote stands, and the figures from which a sum is reckoned."""
+
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from functools import lru_cache
+from typing import NamedTuple
+
+from contend.checks.notations import bare, notes_of
+from contend.checks.proof import inputs_of
+
+_GAP = re.compile(r"…|\.{3}|\[\.\.\.\]")
+_ENDS = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+
+
+_POWERS = (0, 2, 3, 6, 9, -3, -6, -9)
+"""By which a sum's number may differ from the text's: 0.84 for 84 %, 71.5 for 71,500,000. 1.015 may be 1.5 % more."""
+
+
+class Span(NamedTuple):
+    """A part of a text, from `begin` to before `end`."""
+
+    begin: int
+    end: int
+
+
+def quote_spans(words: str, text: str) -> list[Span]:
+    """The pieces of a quote, or its cells in one row, in their order; empty if it does not stand in the text."""
+    if "|" not in words:
+        return _in_order(_GAP.split(words), text, Span(0, len(text)))
+    begin = 0
+    for line in text.split("\n"):
+        if spans := _in_order(words.split("|"), text, Span(begin, begin + len(line))):
+            return spans
+        begin += len(line) + 1
+    return []
+
+
+def _in_order(pieces: Sequence[str], text: str, within: Span) -> list[Span]:
+    letters, places = _letters(text[within.begin : within.end])
+    spans, at = [], 0
+    for piece in filter(None, map(bare, pieces)):
+        found = letters.find(piece, at)
+        if found < 0:
+            return []
+        at = found + len(piece)
+        spans.append(Span(within.begin + places[found], within.begin + places[at - 1] + 1))
+    return spans
+
+
+@lru_cache(maxsize=512)
+def _letters(text: str) -> tuple[str, Sequence[int]]:
+    """The text as quotes are compared, and for each of its letters the place in the text."""
+    pairs = [(letter, place) for place, character in enumerate(text) for letter in bare(character)]
+    return "".join(letter for letter, _ in pairs), [place for _, place in pairs]
+
+
+def input_spans(formula: str, text: str) -> list[Span]:
+    """Where the dates and numbers of a sum first stand in the text, as the text writes them."""
+    days, numbers = inputs_of(formula)
+    return [
+        span
+        for wanted in dict.fromkeys([*days, *numbers])
+        if (span := next(_written(wanted, text, is_day=wanted in days), None))
+    ]
+
+
+def _written(wanted: str, text: str, *, is_day: bool) -> Iterator[Span]:
+    for begin, end in sentence_spans(text):
+        notes, own = notes_of(text[begin:end]), notes_of(wanted)
+        if is_day:
+            texts = [each.text for each in notes.days if each.day and any(each.fits(day) for day in own.days)]
+        else:
+            value = Decimal(wanted.replace(",", ""))
+            numbers = [*(value.scaleb(power) for power in _POWERS), (value - 1) * 100]
+            texts = [each.text for each in notes.figures if any(map(each.is_number, numbers))]
+        for each in texts:
+            if (at := text.find(each, begin, end)) >= 0:
+                yield Span(at, at + len(each))
+
+
+def sentence_spans(text: str) -> list[Span]:
+    """The sentences and lines of a text, which together are all of it."""
+    ends = [*(match.end() for match in _ENDS.finditer(text)), len(text)]
+    return [Span(begin, end) for begin, end in zip([0, *ends], ends, strict=False) if begin < end]
+
+
+def around(spans: Sequence[Span], text: str, *, neighbours: int, most: int) -> list[Span]:
+    """The parts of a text to show for these spans: their sentences with `neighbours` on each side, in their order.
+
+    Each part for one span has at most `most` characters, unless the span alone has more; parts that touch are one.
+    """
+    sentences, parts = sentence_spans(text), list[Span]()
+    for span in sorted(spans):
+        part = _around(span, sentences, neighbours, most)
+        if parts and part.begin <= parts[-1].end:
+            before = parts.pop()
+            part = Span(before.begin, max(before.end, part.end))
+        parts.append(part)
+    return parts
+
+
+def _around(span: Span, sentences: Sequence[Span], neighbours: int, most: int) -> Span:
+    own = [at for at, each in enumerate(sentences) if each.begin < span.end and span.begin < each.end]
+    for more in range(neighbours, -1, -1):
+        first, last = max(0, own[0] - more), min(len(sentences) - 1, own[-1] + more)
+        part = Span(sentences[first].begin, sentences[last].end)
+        if part.end - part.begin <= most:
+            return part
+    room = max(0, most - (span.end - span.begin)) // 2
+    return Span(max(part.begin, span.begin - room), min(part.end, span.end + room))
