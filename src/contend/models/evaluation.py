@@ -126,7 +126,8 @@ class MetricScore(Record):
     `evidence` stands in the submission; `dropped`: how many quotes of the judge do not. `fixes`: what the judge wants
     changed. `applies` is false where there is nothing to measure, such as points without a plan. `verdicts`: of
     coverage by criteria, what the judge said of each, by its number from "1". `partly`: sentences whose passages do not
-    say them, or say a part of them, with what is lacking.
+    say them, or say a part of them, with what is lacking, and statements of other kinds, such as judgements, that the
+    judge accepts in part. `doubted`: those of other kinds that it does not accept, with its reason.
     """
 
     name: Text
@@ -139,6 +140,7 @@ class MetricScore(Record):
     applies: bool = True
     verdicts: dict[str, CriterionLevel] = Field(default_factory=dict)
     partly: dict[str, str] = Field(default_factory=dict)
+    doubted: dict[str, str] = Field(default_factory=dict)
 
 
 class MetricResult(Record):

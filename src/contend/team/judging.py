@@ -141,8 +141,13 @@ async def judge_together(
     more = await ask_about(services, task, judge_input.without_room, step="/citations")
     usage = answer.usage + more if more else answer.usage
     first, *rest = _scores(judge_input, answer.value, run.options.language)
-    doubted = [Fix(where=each.place, what=each.reason) for each in others]
-    first = first.model_copy(update={"fixes": [*doubted, *first.fixes]})
+    fixes = [Fix(where=each.place, what=each.reason) for each in others]
+    texts = {each.place: each.sentence.text for each in submission.draft.placed_sentences()}
+    partly, doubted = (
+        {texts[each.place]: each.reason for each in others if (each.verdict == "partly") is in_part}
+        for in_part in (True, False)
+    )
+    first = first.model_copy(update={"fixes": [*fixes, *first.fixes], "partly": partly, "doubted": doubted})
     return [MetricResult(score=first, usage=usage), *(MetricResult(score=each) for each in rest)]
 
 
