@@ -60,7 +60,6 @@ def test_a_finished_research_is_told_in_full_in_every_form(api: Api, finished: s
     progress = api.get(f"/research/{finished}/progress")
     statistics = api.get(f"/research/{finished}/statistics")
     board = api.get(f"/leaderboard?research_id={finished}")
-    evidence = api.get(f"/research/{finished}/evidence")
 
     assert (details["theme"], details["status"], details["outcome"]) == (THEME, "completed", "completed")
     assert [team["team_id"] for team in details["teams"]] == ["alpha"]
@@ -81,7 +80,6 @@ def test_a_finished_research_is_told_in_full_in_every_form(api: Api, finished: s
     assert api.get("/standings?dataset=nothing")["teams"] == []
     assert api.http.get("/standings?dataset=-q").status_code == 422
     assert {metric["name"] for metric in board["rounds"][0]["metrics"]} > {"citation_support"}
-    assert evidence["marks"][0]["passages"][0]["text"]
 
 
 @pytest.mark.parametrize(
@@ -92,6 +90,7 @@ def test_a_finished_research_is_told_in_full_in_every_form(api: Api, finished: s
         ("json", "application/json", "{"),
         ("bibtex", "application/x-bibtex", "@misc{"),
         ("csv", "text/csv", "\ufeffrank,team_id,team,round,score"),
+        ("statements", "text/csv", "\ufeffplace,kind,text,quotes"),
         ("pdf", "application/pdf", "%PDF"),
         ("docx", "application/vnd.openxmlformats", "PK"),
     ],
@@ -325,7 +324,7 @@ def test_a_dry_run_estimates_and_starts_nothing(api: Api) -> None:
     assert api.get("/research")["total"] == before
 
 
-@pytest.mark.parametrize("path", ["", "/progress", "/events", "/report", "/statistics", "/questions", "/evidence"])
+@pytest.mark.parametrize("path", ["", "/progress", "/events", "/report", "/statistics", "/questions"])
 def test_an_unknown_research_is_not_found(api: Api, path: str) -> None:
     missing = api.http.get(f"/research/{uuid4()}{path}")
 

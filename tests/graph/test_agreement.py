@@ -91,6 +91,7 @@ async def test_a_merged_report_says_whose_its_statements_are_and_where_teams_dis
     assert "### Found independently by several teams\n\n- by 2 of 2 teams: 3 statements\n" in markdown
     page = next((contest.workspace / "results").rglob("report.html")).read_text("utf-8")
     assert "<h2>Where the teams disagreed</h2>" in page
+    assert "<h3>Found independently by several teams</h3>" in page
     assert ResearchReport.model_validate(report).disagreements
     assert "disagreed" not in " ".join(each.text for each in read_draft(markdown).draft.sentences())
     assert not [each for each in prompts_of(vendors, "pairwise/compare") if "disagreed" in each]
@@ -135,6 +136,20 @@ async def test_of_a_teams_own_report_code_says_which_others_quote_the_same_words
     assert told(report, "summary 1") == (BOTH, BOTH, "found independently by 2 of 2 teams")
     assert [len(each) for each in told(report, "finding 2")] == [1, 0, 0]
     assert "Where the teams disagreed" not in (outcome.markdown or "")
+
+
+async def test_whose_a_statement_is_goes_by_its_place_in_print_where_a_refuted_one_before_it_is_left_out(
+    contest: Contest, vendors: Vendors
+) -> None:
+    wrong = {**VAULT, "text": "The vault has 77 doors."}
+    for team in ("alpha", "beta"):
+        vendors.reply(report_reply([wrong, VAULT], [VAULT]), prompt="research/write", model=team)
+
+    await contest.run(THEME, synthesis=False)
+
+    report = ledger(contest)
+    assert "77" not in report["executive_summary"]
+    assert told(report, "summary 1") == (BOTH, BOTH, "found independently by 2 of 2 teams")
 
 
 async def test_a_japanese_report_names_them_in_japanese(contest: Contest, vendors: Vendors) -> None:

@@ -263,6 +263,10 @@ async def test_where_the_judge_of_citations_fails_nobody_has_judged_what_quotes_
     assert "judged by nobody: 1" in support.reason
     assert (support.score, support.evidence) == (1.0, [])
     assert "⚠" not in (outcome.markdown or "")
+    (ledger,) = (contest.workspace / "results").rglob("report.json")
+    told = [each for each in json.loads(ledger.read_text("utf-8"))["statements"] if each["text"] == TWISTED]
+    assert told
+    assert "judge" not in [check["check"] for each in told for check in each["checks"]]
 
 
 async def test_a_sentence_repeated_with_its_citation_adds_nothing_to_support(

@@ -104,7 +104,7 @@ async def test_a_writer_is_offered_what_only_the_page_itself_says_and_cites_the_
     report = await report_of(contest)
 
     assert any(FACT in call.user for call in vendors.calls if call.prompt == "research/write")
-    assert f"1. **Bridges**\n   - Source: tavily\n   - URL: {web.url}/hum\n" in report
+    assert f"; {web.url}/hum\n" in report
     assert "not read in full" not in report
     assert web.read() == ["/hum"]
 
@@ -183,7 +183,7 @@ async def test_a_paper_that_the_web_search_finds_is_read_from_its_pdf_and_cited_
     report = await report_of(contest)
 
     assert f"{PAPER[:-1]}[1]." in report
-    assert "   - URL: https://arxiv.org/abs/2001.00001v1" in report
+    assert "; https://arxiv.org/abs/2001.00001v1\n" in report
     assert web.read() == ["/pdf/2001.00001v1"]
 
 

@@ -175,7 +175,7 @@ async def test_a_report_names_documents_by_their_paths_in_a_folder_that_a_link_l
     outcome = await contend.run(ON_BRIDGES, options=options)
 
     assert outcome.markdown is not None
-    assert "   - URL: hum.md\n" in outcome.markdown
+    assert "\n1. **Bridges**; hum.md\n" in outcome.markdown
     assert "file://" not in outcome.markdown
 
 

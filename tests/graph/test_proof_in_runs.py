@@ -122,3 +122,20 @@ async def test_what_a_judge_doubts_by_its_place_is_sent_back_and_marked_and_a_co
     assert support.evidence == [other["text"]]
     assert support.partly == {third["text"]: "It may be more.", other["text"]: "Night is not told."}
     assert "It makes them at night[1]. ⚠" in (outcome.markdown or "")
+
+
+async def test_a_judgement_that_a_judge_doubts_is_marked_with_the_reason_as_other_doubts_are(
+    contest: Contest, vendors: Vendors
+) -> None:
+    advice = {"text": "Hire at once.", "sources": [], "kind": "judgement"}
+    vendors.reply(report_reply([RIGHT], body=[RIGHT, advice]), prompt="research/write")
+    doubts = [{"place": "1.1.2", "reason": "Nothing speaks for haste.", "quote": "", "verdict": "absent"}]
+    vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"doubts": doubts}), prompt="evaluator/verdicts")
+
+    outcome = await contest.run(THEME)
+
+    report, _, to_check = (outcome.markdown or "").partition("### Citations to check")
+    assert "Hire at once *(judgement)*. ⚠" in report
+    assert "Hire at once *(judgement)*. (Nothing speaks for haste.)" in to_check
+    ledger = json.loads(next((contest.workspace / "results").rglob("report.json")).read_text("utf-8"))
+    assert [each["text"] for each in ledger["statements"] if each["doubt"]] == ["Hire at once."]

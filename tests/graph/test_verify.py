@@ -1,6 +1,7 @@
 """`contend verify`: a published report is held against its own quotes and sums, and its documents as they are."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,24 @@ def test_a_report_as_it_was_published_holds_and_says_what_carries_each_statement
     assert first["quotes"] == ["makes 4,200 units a month"]
     assert {each["title"] for each in ledger["passages"] if each["id"] in second["passages"]} == {"Crew"}
     assert third["sums"] == ["4200 / 21 = 200"]
+    assert [(each["check"], each["outcome"]) for each in third["checks"]] == [
+        ("figures", "holds"),
+        ("sums", "holds"),
+        ("judge", "holds"),
+    ]
+    assert all(re.fullmatch(r"20\d\d-\d\d-\d\dT[\d:]{8}Z", each["read_at"]) for each in ledger["passages"])
     assert ResearchReport.model_validate(ledger).key_findings
+
+
+def test_a_report_of_a_release_that_kept_no_times_and_checks_is_verified(report: Path, terminal: Terminal) -> None:
+    ledger = json.loads(report.read_text("utf-8"))
+    for each in ledger["passages"]:
+        del each["read_at"]
+    for each in ledger["statements"]:
+        del each["checks"]
+    report.write_text(json.dumps(ledger), "utf-8")
+
+    assert terminal("verify", report).code == 0
 
 
 def test_exactly_the_statements_of_a_changed_and_of_a_deleted_document_are_named(

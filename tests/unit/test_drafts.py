@@ -23,8 +23,9 @@ from contend.models.research import (
     TableRow,
 )
 from contend.report.build import build_report, published_lines
-from contend.report.plain import published_markdown, with_joined_marks
+from contend.report.plain import with_joined_marks
 from contend.report.reading import read_draft
+from contend.report.references import published_markdown
 from contend.stores.documents import content_id, passage_id
 from contend.writing import (
     draft_of,
@@ -189,7 +190,7 @@ def printed_text(report_draft: Draft) -> str:
     passages = [passage.model_copy(update={"url": urls[passage.id]}) for passage in PASSAGES]
     results = [SearchResult(title="A", summary="A.", source="local", url=url) for url in urls.values()]
     report = build_report(report_draft, passages, results, theme="Why?", language="en")
-    markdown = published_markdown(report, "## About this run", "en", [Path("/docs")])
+    markdown = published_markdown(report, "## About this run", "en", folders=[Path("/docs")])
     return re.split("## (?:About this run|References)", markdown, maxsplit=1)[0]
 
 
@@ -502,7 +503,7 @@ def test_a_table_stands_in_the_report_with_the_marks_of_each_row_behind_its_name
 
     assert "### Causes\n\nVortices are shed[1][2].\n\n| Bridge | Hertz |\n|---|---|\n" in body
     assert "| West[1] | 0.2 |\n| East[3] | 0.9 |" in body
-    assert "### Costs\n\n- Twelve dampers cost 240[3]." in body
+    assert "### Costs\n\n- Twelve dampers cost 240[3][=]." in body
 
 
 def test_each_cell_has_its_marks_behind_it_and_the_name_of_a_row_those_that_no_cell_has() -> None:
@@ -512,7 +513,7 @@ def test_each_cell_has_its_marks_behind_it_and_the_name_of_a_row_those_that_no_c
         "| Bridge | Hertz | Cost \\| £ |",
         "|---|---|---|",
         "| West | 0.2[1] | 240[2][3] |",
-        "| East[1] | 0.9[3] |  |",
+        "| East[1] | 0.9[3][=] |  |",
     ]
 
 
@@ -544,7 +545,7 @@ def test_a_total_rests_on_the_other_rows_of_its_table_without_marks_of_its_own()
     assert faults_of(ReportReply.model_validate(reply), NUMBERED, 2) == ""
     assert report_draft.sections[0].statements()[2].passages == ["p1", "p3"]
     body = build_report(report_draft, PASSAGES, RESULTS, theme="Why?", language="en").detailed_analysis
-    assert body.splitlines()[-3:] == ["| West[1] | 0.2 |", "| East[3] | 0.9 |", "| Both | 1.1 |"]
+    assert body.splitlines()[-3:] == ["| West[1] | 0.2 |", "| East[3] | 0.9 |", "| Both | 1.1[=] |"]
     alone = [{"heading": "Hum", "blocks": [{**TABLE, "rows": [total]}]}]
     assert "1.1.1: it is derived and names no passage" in faults_of(
         ReportReply.model_validate({**reply, "sections": alone}), NUMBERED, 2
@@ -567,28 +568,52 @@ def test_a_total_that_a_revision_keeps_needs_rows_that_it_rests_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("last", "column", "mark"),
+    ("last", "column", "mark", "printed"),
     [
-        (row("North", "not told", sources=()) | {"kind": "not_found", "basis": "1: north bridge hum"}, "Bridge", "[1]"),
-        (row("Both", "1.1", sources=()) | {"kind": "derived", "basis": "0.2 + 0.9"}, "Bridge[1]", ""),
+        (
+            row("North", "not told", sources=()) | {"kind": "not_found", "basis": "1: north bridge hum"},
+            "Bridge",
+            "[1]",
+            "| North *(not found)* | not told |",
+        ),
+        (
+            row("Both", "1.1", sources=()) | {"kind": "derived", "basis": "0.2 + 0.9"},
+            "Bridge[1]",
+            "",
+            "| Both | 1.1[=] |",
+        ),
     ],
     ids=["not_above_a_row_that_nothing_answers", "above_a_total"],
 )
-def test_what_the_rows_rest_on_is_printed_once(last: dict[str, Any], column: str, mark: str) -> None:
+def test_what_the_rows_rest_on_is_printed_once(last: dict[str, Any], column: str, mark: str, printed: str) -> None:
     table = {**TABLE, "rows": [row("West", "0.2"), row("East", "0.9"), last]}
 
     body = build_report(
         draft(sections=[{"heading": "Hum", "blocks": [table]}]), PASSAGES, RESULTS, theme="Why?", language="en"
     ).detailed_analysis
 
-    name, value = last["cells"]
     assert body.splitlines()[2:] == [
         f"| {column} | Hertz |",
         "|---|---|",
         f"| West{mark} | 0.2 |",
         f"| East{mark} | 0.9 |",
-        f"| {name} | {value} |",
+        printed,
     ]
+
+
+def test_a_column_that_is_calculated_throughout_says_so_in_its_head_and_no_cell_of_it_does() -> None:
+    rows = [
+        row("West", "0.4", "0.2 in all") | {"kind": "derived", "basis": "0.2 * 2; 0.4 / 2"},
+        row("East", "1.8", "a fifth") | {"kind": "derived", "basis": "0.9 * 2"},
+    ]
+    table = {"type": "table", "columns": ["Bridge", "Twice", "Once"], "rows": rows}
+
+    body = build_report(
+        draft(sections=[{"heading": "Hum", "blocks": [table]}]), PASSAGES, RESULTS, theme="Why?", language="en"
+    ).detailed_analysis
+
+    assert body.splitlines()[2] == "| Bridge[1] | Twice *(calculated)* | Once |"
+    assert body.splitlines()[4:] == ["| West | 0.4 | 0.2 in all[=] |", "| East | 1.8 | a fifth |"]
 
 
 def test_what_all_rows_of_a_table_rest_on_is_printed_once_and_reads_back_for_each() -> None:

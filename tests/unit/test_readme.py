@@ -31,5 +31,5 @@ def test_the_python_example_answers_its_question_from_the_demos_documents_first_
         < older
         < output.index("**superseded, by its name or day: winter-trial-2026-04-14.md (2026-04-14) is newer**")
     )
-    assert "   - URL: winter-trial-2025-04-11.md\n" in output
+    assert "; winter-trial-2025-04-11.md" in output
     assert "a search of your documents; no language model" in output

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from contend.checks import check_validity
-from contend.contest.publishing import cited_places, named_sources
+from contend.contest.publishing import named_sources
 from contend.errors import InputError
 from contend.models.record import Language
 from contend.models.research import Passage, ResearchReport, SearchResult
@@ -91,7 +91,7 @@ def named_report() -> ResearchReport:
 
 
 def published(report: ResearchReport, language: Language = "en", *, appendix: str = "") -> str:
-    return published_markdown(report, appendix, language, [Path("/docs")])
+    return published_markdown(report, appendix, language, folders=[Path("/docs")])
 
 
 def test_a_report_whose_reader_lays_it_out_and_asks_for_its_documents_ends_with_their_names() -> None:
@@ -147,7 +147,7 @@ def test_titles_names_and_addresses_of_sources_stay_as_they_are() -> None:
 
     report = report.model_copy(update={"sources": [*report.sources[:3], two]})
 
-    assert "   - URL: a\\[1\\]\\[2\\].md\n" in published(report)
+    assert "; a\\[1\\]\\[2\\].md\n" in published(report)
     assert "\n4. a\\[1\\]\\[2\\].md\n" in published(report.model_copy(update={"own_headings": True}))
 
 
@@ -180,12 +180,14 @@ def test_a_name_with_signs_of_markdown_is_shown_as_it_is_and_read_as_it_is(name:
     report = report.model_copy(update={"sources": [*report.sources[:3], odd]})
     own = report.model_copy(update={"own_headings": True})
 
-    assert f"\n<strong>{name}<strong>\nSource: local\nURL: {name}\n" in shown(published(report))
-    assert f"\n<strong>{name}<strong>; {name}\n" in shown(published(own))
+    assert f"\n<strong>{name}<strong>\n" in shown(published(report))
     names = published(own).partition("\n## Sources\n")[2].partition("\n## References\n")[0]
     assert shown(names).splitlines() == ["prices.csv", "old/letter 2.txt", "https://a.example/x", name]
-    assert read_references(published(report)).entries[4].text.splitlines()[2].endswith(f"URL: {name}")
-    assert read_references(published(own)).entries[4].text == f"**{name}**; {name}"
+    assert read_references(published(report)).entries[4].text == f"**{name}**"
+    titled = odd.model_copy(update={"title": "T"})
+    report = report.model_copy(update={"sources": [*report.sources[:3], titled]})
+    assert f"\n<strong>T<strong>; {name}\n" in shown(published(report))
+    assert read_references(published(report)).entries[4].text == f"**T**; {name}"
 
 
 def test_names_on_the_run_are_shown_as_they_are() -> None:
@@ -197,14 +199,16 @@ def test_names_on_the_run_are_shown_as_they_are() -> None:
     assert [*map(shown, named_sources(report, [source.url], "en"))] == ["[1] a[1] *b*"]
 
 
-def test_the_headings_that_cited_passages_stand_under_are_shown_as_they_are() -> None:
-    passages = [Passage(id=each, url="u", title="T", heading=each) for each in ("[1] *args*", "", "B", "[1] *args*")]
-    lines = [
-        PublishedLine("", "", [PublishedMark(2, passages)]),
-        PublishedLine("", "", [PublishedMark(1, passages[1:3])]),
-    ]
+def test_a_reference_is_one_line_with_the_pages_or_headings_that_are_cited() -> None:
+    headings = ("[1] *args*", "", "B", "[1] *args*", "C", "D")
+    passages = [Passage(id=str(at), url="u", title="T", heading=each) for at, each in enumerate(headings)]
+    lines = [PublishedLine("", "", [PublishedMark(2, passages), PublishedMark(1, passages[1:3])])]
 
-    assert [*map(shown, cited_places(lines))] == ["[1] B", "[2] [1] *args*; B"]
+    text = published_markdown(finished_report(), "", "en", lines=lines, folders=[Path("/home/ann/My notes")])
+
+    one, two, *_ = shown(text).partition("\nReferences\n")[2].split("\n")
+    assert one == "<strong>Title a<strong>; A. Weiss, Karo Tanaka; 2023-01-04; B; https://a.example/page"
+    assert two == "<strong>Title c<strong>; damping.md › [1] *args*, B, C, …"
 
 
 def test_a_name_without_signs_and_an_address_of_the_web_are_printed_letter_by_letter() -> None:
@@ -214,8 +218,8 @@ def test_a_name_without_signs_and_an_address_of_the_web_are_printed_letter_by_le
 
     text = published(report.model_copy(update={"sources": sources}))
 
-    assert "   - URL: order_brief-2026_09 (R&D) #2.md\n" in text
-    assert "   - URL: https://a.example/a_*b*_[c]?x=1&amp=2\n" in text
+    assert "; order_brief-2026_09 (R&D) #2.md\n" in text
+    assert "; https://a.example/a_*b*_[c]?x=1&amp=2\n" in text
 
 
 def test_what_others_wrote_in_brackets_stays_where_their_references_are_no_files() -> None:
@@ -253,7 +257,7 @@ def test_an_interval_that_the_references_do_not_have_is_no_range_of_marks() -> N
 
 def test_a_report_of_contend_is_read_without_what_it_says_of_its_run() -> None:
     report = finished_report()
-    markdown = f"{report.to_markdown()}\n\n{head_markdown(run_head(places=['[2] p. 3']), 'en')}\n"
+    markdown = f"{report.to_markdown()}\n\n{head_markdown(run_head(), 'en')}\n"
 
     submission = submission_of(markdown, report.theme)
 

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Response
-from fastapi.responses import RedirectResponse
+from fastapi.responses import FileResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from contend.api import playbooks, results, routes
 from contend.api.requests import RequestGuard, Rollbacks, add_problems, server_cors
+from contend.report import PROOF_SCRIPT, PROOF_STYLE
 from contend.settings import SERVING, Settings
 
 if TYPE_CHECKING:
@@ -75,6 +76,10 @@ async def _tell(address: str, line: str) -> None:
     await asyncio.to_thread(print, line, file=sys.stderr, flush=True)
 
 
+_OF_REPORTS = {each.name: each for each in (PROOF_STYLE, PROOF_SCRIPT)}
+"""Files by which a report works, in its own file and on the page."""
+
+
 class LivePage(StaticFiles):
     """The page's files, which load nothing from elsewhere and run no script of a report's."""
 
@@ -82,7 +87,8 @@ class LivePage(StaticFiles):
         super().__init__(directory=Path(__file__).with_name("page"), html=True)
 
     async def get_response(self, path: str, scope: MutableMapping[str, Any]) -> Response:
-        response = await super().get_response(path, scope)
+        file = _OF_REPORTS.get(path)
+        response = FileResponse(file) if file else await super().get_response(path, scope)
         response.headers["Content-Security-Policy"] = _ONLY_ITS_OWN
         response.headers["X-Content-Type-Options"] = "nosniff"
         # Asked for again each time, so that a newer contend is never shown by an older page.

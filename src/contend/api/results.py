@@ -1,4 +1,4 @@
-"""What a research tells and came to: events, drafts, report, evidence, statistics, comparison, ranking.
+"""What a research tells and came to: events, drafts, report, statistics, comparison, ranking.
 
 Events are server-sent; a client takes them up again where it lost them.
 """
@@ -21,10 +21,10 @@ from contend.exports import MEDIA, ReportFormat, report_file, scores_csv
 from contend.models.events import KeptEvent, SearchDone, StepDone
 from contend.models.record import IDENTIFIER_RULE, THREAD_CHARACTERS, Identifier
 from contend.models.research import ResearchReport
-from contend.report import EVIDENCE_FILE, ReportEvidence
+from contend.report import PAGE_POLICY
 from contend.standings import Standings, standings
 from contend.stored_runs import StoredRun, judged_criteria, read_run, report_of
-from contend.stores.leases import checked_thread, thread_name
+from contend.stores.leases import checked_thread
 
 _NUMBER = r"^[0-9]{1,18}$"
 _SOON, _LATE = 0.25, 2.0
@@ -119,7 +119,8 @@ async def get_report(
     research_id: ResearchId,
     live: Live,
     kind: Annotated[
-        ReportFormat, Query(alias="format", description="md, html, json, bibtex, csv (the scores), pdf or docx.")
+        ReportFormat,
+        Query(alias="format", description="md, html, json, bibtex, csv (scores), statements (a CSV), pdf or docx."),
     ] = "md",
 ) -> Response:
     """The report, with the facts of the run but in JSON and BibTeX; `pdf` and `docx` need the extra `export`."""
@@ -129,7 +130,7 @@ async def get_report(
     else:
         report = await _report(live, research_id)
         content = await asyncio.to_thread(report_file, settings, research_id, report, kind)
-    headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"} if kind == "html" else None
+    headers = {"Content-Security-Policy": PAGE_POLICY} if kind == "html" else None
     return Response(content, media_type=MEDIA[kind], headers=headers)
 
 
@@ -145,17 +146,6 @@ async def _report(live: Researches, research_id: str) -> ResearchReport:
     if newest is None:
         raise UnknownThread(f"research {research_id!r} has no report: it is {details.outcome or details.status}")
     return newest
-
-
-@research.get("/evidence")
-async def get_evidence(research_id: ResearchId, live: Live) -> ReportEvidence:
-    """What each citation of the report rests on: its sentence, the passages, and what is doubtful about it."""
-    await _report(live, research_id)
-    path = live.services.folder / "results" / thread_name(research_id) / EVIDENCE_FILE
-    try:
-        return ReportEvidence.model_validate_json(await asyncio.to_thread(path.read_text, "utf-8"))
-    except FileNotFoundError as error:
-        raise UnknownThread(f"research {research_id!r} has no {path.name}: it is of an earlier version") from error
 
 
 @research.get("/statistics")

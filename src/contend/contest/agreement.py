@@ -13,7 +13,7 @@ from contend.models.record import Language
 from contend.models.replies import DisagreementReply
 from contend.models.research import CitedSentence, Disagreement, Draft, Passage, ResearchReport, TeamStatement
 from contend.report import Origin
-from contend.report.build import addresses_in
+from contend.report.build import addresses_in, presentable
 from contend.report.plain import plain_text
 from contend.services import Services
 from contend.text import WORDS, count_text, shorten
@@ -141,7 +141,7 @@ def with_disagreements(report: ResearchReport, draft: Draft, passages: Sequence[
 
 
 class Agreement(NamedTuple):
-    """The teams with a report, and for each statement of the published one, by place, those that say it."""
+    """The teams with a report, and for each printed statement of the published one, by place, those that say it."""
 
     teams: Sequence[str]
     origins: Mapping[str, Origin]
@@ -154,7 +154,7 @@ class Agreement(NamedTuple):
             words.found_count.format(count=count, teams=every, statements=count_text(number, "statements", language))
             for count, number in sorted(counts.items(), reverse=True)
         ]
-        for at in draft.placed_sentences():
+        for at in presentable(draft).placed_sentences():
             found_by = self.origins[at.place].found_by
             if found_by and at.place.startswith(("summary", "finding")):
                 text = shorten(at.sentence.text, _LONGEST_FOUND).rstrip(".。")
@@ -170,9 +170,10 @@ async def agreement_of(services: Services, view: ContestView, submission: Submis
     """
     reports = {each.team_id: await services.require_submission(each.document) for each in view.mergeable}
     own = None if view.editing.published or view.winner is None else view.winner.team_id
-    cited = {*submission.draft.passages()}
+    draft = presentable(submission.draft)
+    cited = {*draft.passages()}
     passages = await with_texts(services.documents, [each for each in submission.passages if each.id in cited])
-    origins = await asyncio.to_thread(origins_of, submission.draft, passages, reports, own)
+    origins = await asyncio.to_thread(origins_of, draft, passages, reports, own)
     return Agreement([*reports], origins)
 
 

@@ -27,6 +27,7 @@ from contend.report.plain import plain_sentence
 from contend.run_context import thread_of
 from contend.services import Services
 from contend.stores.leases import thread_name
+from contend.team.metrics import by_judges
 from contend.team.support import cited_statements, lines_of
 from contend.text import WORDS, NoteWords
 
@@ -103,35 +104,25 @@ class ClosingNodes:
         passages = await with_texts(self.services.documents, submission.passages)
         agreement = await agreement_of(self.services, view, submission)
         report = with_disagreements(submission.report, submission.draft, passages)
-        signed = with_signs(report, doubtful)
+        ledger = with_ledger(
+            with_signs(report, doubtful),
+            submission.draft,
+            passages,
+            printed=_printed(view, submission, lines),
+            question=f"{(await self.services.run(state)).asked(state['theme'])}\n{state.get('comment', '')}",
+            doubts={each.statement: each.why for each in doubtful},
+            judged=await self._judged(view, submission),
+            teams=agreement.teams,
+            origins=agreement.origins,
+            language=options.language,
+        )
         texts = await publish(
-            signed,
-            head_of(
-                view,
-                submission,
-                options,
-                lines=lines,
-                doubtful=doubtful,
-                agreement=agreement,
-                left_out=left_out,
-                usage=usage,
-            ),
+            ledger,
+            head_of(view, submission, options, doubtful=doubtful, agreement=agreement, left_out=left_out, usage=usage),
             options,
             folder,
             lines=lines,
-            doubtful=doubtful,
             folders=await sources.paths(options.documents),
-            ledger=with_ledger(
-                signed,
-                submission.draft,
-                passages,
-                printed=_printed(view, submission, lines),
-                question=f"{(await self.services.run(state)).asked(state['theme'])}\n{state.get('comment', '')}",
-                doubts={each.statement: each.reason for each in doubtful},
-                teams=agreement.teams,
-                origins=agreement.origins,
-                language=options.language,
-            ),
         )
         files, publication = (
             [str(folder / name) for name in texts],
@@ -202,19 +193,28 @@ class ClosingNodes:
         }
         support = next((each for each in metrics if each.name == "citation_support" and each.score is not None), None)
         bad = support.evidence if support else [*by_code]
-        reasons = support.partly if support else {}
+        in_part = {text: why for each in metrics for text, why in each.partly.items()}
+        doubted = {text: why for each in metrics for text, why in each.doubted.items()}
+        reasons = doubted | in_part
         line_of = {line.statement: line.text for line in reversed(lines) if line.text in submission.content}
         doubtful = []
-        for text in filter(line_of.get, dict.fromkeys([*bad, *reasons])):
+        for text in filter(line_of.get, dict.fromkeys([*bad, *in_part, *doubted])):
             known = by_code.get(text)
             told = reasons.get(text) or (known.reason(language) if known else "")
             refuted = known is not None and bool(known.sentence.refuted)
+            is_partly = text in in_part and text not in bad
             doubtful.append(
-                DoubtfulLine(
-                    line_of[text], plain_sentence(told), partly=text not in bad, refuted=refuted, statement=text
-                )
+                DoubtfulLine(line_of[text], plain_sentence(told), partly=is_partly, refuted=refuted, statement=text)
             )
         return doubtful
+
+    async def _judged(self, view: ContestView, submission: Submission) -> set[str]:
+        """The statements that judges have read; of those that quote nothing, where judges said something."""
+        if view.winner is None or all(each.score is None for each in by_judges(metrics_of(view, view.winner))):
+            return set()
+        cited, run = await cited_statements(self.services, submission), await self.services.run(view.state)
+        unjudged = {each.text for each in cited.with_words(run.verdicts).statements if each.value is None}
+        return {each.text for each in submission.draft.sentences()} - unjudged
 
 
 def _printed(view: ContestView, submission: Submission, lines: Sequence[PublishedLine]) -> set[str]:

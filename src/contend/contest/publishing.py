@@ -16,22 +16,18 @@ from contend.models.record import Language
 from contend.models.research import Draft, ResearchReport
 from contend.models.task import RunUsage
 from contend.report import (
-    EVIDENCE_FILE,
     PublishedLine,
     PublishedReport,
-    ReportEvidence,
     ReportHead,
     head_markdown,
     published_markdown,
     to_html,
     to_json,
 )
+from contend.report.plain import DOUBTFUL_SIGN
 from contend.stores import write_file
 from contend.team.metrics import by_judges
 from contend.text import WORDS, count_text, file_name, inert, shorten, shown_score
-
-DOUBTFUL_SIGN = "⚠"
-"""Stands behind a published sentence that its source was not seen to say."""
 
 
 class DoubtfulLine(NamedTuple):
@@ -46,6 +42,10 @@ class DoubtfulLine(NamedTuple):
     partly: bool = False
     refuted: bool = False
     statement: str = ""
+
+    @property
+    def why(self) -> str:
+        return self.reason or DOUBTFUL_SIGN
 
     def line(self, language: Language) -> str:
         """It and what is doubtful about it, in the language's words."""
@@ -91,7 +91,6 @@ def head_of(
     submission: Submission,
     options: ResolvedOptions,
     *,
-    lines: Sequence[PublishedLine],
     doubtful: Sequence[DoubtfulLine],
     agreement: Agreement,
     left_out: list[str],
@@ -134,7 +133,6 @@ def head_of(
         unverified=[each.line(language) for each in doubtful],
         sums=calculated(submission.draft),
         found=agreement.lines(submission.draft, language),
-        places=cited_places(lines),
         speaking=_speaking_sources(submission, language),
         withheld=named_sources(submission.report, submission.draft.withheld, language),
         lessons=[bullet["content"] for bullet in state["bullets"] if bullet["id"] in submission.draft.bullets_used],
@@ -172,17 +170,6 @@ def calculated(draft: Draft) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-def cited_places(lines: Sequence[PublishedLine]) -> list[str]:
-    """For each cited source its mark, and the pages or headings of its cited passages."""
-    headings: dict[int, dict[str, None]] = {}
-    for line in lines:
-        for number, passages in line.marks:
-            headings.setdefault(number, {}).update({each.heading: None for each in passages if each.heading})
-    return [
-        f"[{number}] {'; '.join(map(inert, of_source))}" for number, of_source in sorted(headings.items()) if of_source
-    ]
-
-
 def _speaking_sources(submission: Submission, language: Language) -> list[str]:
     """The documents with passages that speak to AI systems, each with the signals by which these are known."""
     words = WORDS[language].signals
@@ -199,29 +186,26 @@ def named_sources(report: ResearchReport, urls: Iterable[str], language: Languag
 
 
 async def publish(
-    report: ResearchReport,
+    report: PublishedReport,
     head: ReportHead,
     options: ResolvedOptions,
     folder: Path,
     *,
     lines: Sequence[PublishedLine],
-    doubtful: Sequence[DoubtfulLine],
     folders: Sequence[Path],
-    ledger: PublishedReport,
 ) -> dict[str, str]:
-    """Write report.md, report.html, report.json and what its citations rest on into the run's folder, whole or not.
+    """Write report.md, report.html and report.json into the run's folder, each whole or not. Gives them by file name.
 
-    `lines` are those of the report's draft, `folders` those of the local documents, `ledger` what is written as JSON.
-    Gives the reports by file name.
+    `lines` are those of the report's draft, `folders` those of the local documents.
     """
+    language = options.language
+    appendix = head_markdown(head, language)
     texts = {
-        "report.md": published_markdown(report, head_markdown(head, options.language), options.language, folders),
-        "report.html": to_html(report, head, options.language, lines=lines, folders=folders),
-        "report.json": to_json(ledger),
+        "report.md": published_markdown(report, appendix, language, lines=lines, folders=folders),
+        "report.html": to_html(report, head, language, lines=lines, folders=folders),
+        "report.json": to_json(report),
     }
-    doubts = {line.text: line.reason or DOUBTFUL_SIGN for line in doubtful}
-    evidence = ReportEvidence.of(report, options.language, lines, doubts=doubts, folders=folders)
-    for name, content in {**texts, EVIDENCE_FILE: evidence.model_dump_json()}.items():
+    for name, content in texts.items():
         await asyncio.to_thread(write_file, folder / name, content)
     return texts
 

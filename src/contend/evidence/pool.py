@@ -10,6 +10,7 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from contend.models.evaluation import Submission
+from contend.models.record import utc_stamp
 from contend.models.research import FoundPassage, Part, Passage
 from contend.stores.documents import passage_id, text_id
 from contend.text import canonical_url, compact_tables, estimate_tokens
@@ -26,8 +27,9 @@ class Evidence(TypedDict):
     """A passage by its text's id in the document store.
 
     `place`: the number of its section in its document, 0 where none is known; `tokens`: about as many as its text has;
-    `found_by`: the words of the actions that brought it. `signals`: by which of them it is known to speak to AI
-    systems, none for others, and not there before anybody has looked; `orders`: its sentences that do.
+    `found_by`: the words of the actions that brought it. `read_at`: when an action first brought it, as `utc_stamp`.
+    `signals`: by which of them it is known to speak to AI systems, none for others, and not there before anybody has
+    looked; `orders`: its sentences that do.
     """
 
     id: str
@@ -39,6 +41,7 @@ class Evidence(TypedDict):
     published: str | None
     tokens: int
     found_by: list[str]
+    read_at: NotRequired[str]
     signals: NotRequired[list[str]]
     orders: NotRequired[list[str]]
 
@@ -131,6 +134,7 @@ def as_evidence(hit: FoundPassage, text: str, action: str) -> tuple[Evidence, di
         "published": hit.result.published_date,
         "tokens": estimate_tokens(compact_tables(hit.text)),
         "found_by": [action] if action else [],
+        "read_at": utc_stamp(),
     }
     # The title stands in place of the summary: the document store holds the text that it begins.
     return evidence, {**result, "summary": hit.result.title}
@@ -292,6 +296,7 @@ def evidence_of_submission(submission: Submission) -> list[Evidence]:
             "published": each.published,
             "tokens": each.tokens,
             "found_by": [],
+            "read_at": each.read_at,
         }
         for each in submission.passages
     ]

@@ -74,6 +74,11 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+def utc_stamp() -> str:
+    """Now, as `2026-11-28T06:43:00Z`."""
+    return f"{utc_now():%Y-%m-%dT%H:%M:%SZ}"
+
+
 UtcDatetime = Annotated[AwareDatetime, AfterValidator(lambda moment: moment.astimezone(UTC))]
 """Timezone-aware, kept in UTC."""
 

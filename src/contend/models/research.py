@@ -96,7 +96,8 @@ class Passage(ReloadedRecord):
 
     `heading`: where it stands in the document, such as `p. 3` or `Limits › Tokens`; "" where nothing tells;
     `published`: the document's day as YYYY-MM-DD, if known; `place`: the number of its section in the document, from 1,
-    and 0 where none is known; `tokens`: about as many as it has.
+    and 0 where none is known; `tokens`: about as many as it has. `read_at`: when the run retrieved it, as `utc_stamp`;
+    "" of releases that did not keep it.
     """
 
     former_fields: ClassVar[frozenset[str]] = frozenset({"speaks_to_ai"})
@@ -106,6 +107,7 @@ class Passage(ReloadedRecord):
     title: str
     heading: str = ""
     published: str | None = None
+    read_at: str = ""
     place: int = 0
     tokens: int = 0
     text: str = ""
@@ -146,14 +148,6 @@ class CitedSentence(Record):
     basis: str = ""
     refuted: list[Refutation] = Field(default_factory=list)
     teams: list[str] = Field(default_factory=list)
-
-    @property
-    def is_judgement(self) -> bool:
-        """Whether its reader is told that its writer judges; a line of code says so itself."""
-        return self.kind == "judgement" and not _CODE_ALONE.fullmatch(self.text)
-
-
-_CODE_ALONE = re.compile(r"`[^`]*`")
 
 
 class Paragraph(Record):
@@ -472,7 +466,7 @@ class ResearchReport(ReloadedRecord):
         parts.append(f"## {headings.references}")
         for number, source in enumerate(self.sources, start=1):
             parts += [f"### {headings.also_read}"] if number == self.cited_count() + 1 else []
-            parts.append(_reference(number, source, _address(source, folders), short=self.own_headings))
+            parts.append(_reference(number, source, _address(source, folders)))
         parts.append(f"{GENERATED_AT}: {self.generated_at:%Y-%m-%d %H:%M:%S} UTC*")
         return "\n\n".join(parts)
 
@@ -486,10 +480,8 @@ def _address(source: SearchResult, folders: Sequence[Path]) -> str:
     return shown if "://" in shown else inert(shown)
 
 
-def _reference(number: int, source: SearchResult, address: str, *, short: bool) -> str:
+def _reference(number: int, source: SearchResult, address: str) -> str:
     title, authors = inert(source.title), ", ".join(source.authors or [])
-    if short:
-        return "; ".join(filter(None, [f"{number}. **{title}**", address, source.published_date, authors]))
     lines = [f"{number}. **{title}**", f"   - Source: {source.source}", f"   - URL: {address}"]
     lines += [f"   - Published: {source.published_date}"] if source.published_date else []
     lines += [f"   - Authors: {authors}"] if authors else []

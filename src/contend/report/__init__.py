@@ -1,16 +1,17 @@
 """The report: built from a draft, read from Markdown, shown as a page, exported."""
 
 from contend.report.build import PublishedLine, PublishedMark, build_report, published_lines, state_to_report
-from contend.report.data import EVIDENCE_FILE, ReportEvidence, to_bibtex, to_json
+from contend.report.data import to_bibtex, to_json
 from contend.report.head import ReportHead, head_markdown
-from contend.report.html import to_html
+from contend.report.html import PAGE_POLICY, PROOF_SCRIPT, PROOF_STYLE, to_html
 from contend.report.ledger import LedgerPassage, LedgerStatement, Origin, PublishedReport, proof_in, with_ledger
-from contend.report.plain import published_markdown, with_joined_marks
+from contend.report.plain import with_joined_marks
 from contend.report.reading import Reference, ReferencedText, read_draft, read_references
+from contend.report.references import published_markdown
 
 __all__ = [
-    "EVIDENCE_FILE", "LedgerPassage", "LedgerStatement", "Origin", "PublishedLine", "PublishedMark", "PublishedReport",
-    "Reference", "ReferencedText", "ReportEvidence", "ReportHead", "build_report", "head_markdown",
+    "PAGE_POLICY", "PROOF_SCRIPT", "PROOF_STYLE", "LedgerPassage", "LedgerStatement", "Origin", "PublishedLine",
+    "PublishedMark", "PublishedReport", "Reference", "ReferencedText", "ReportHead", "build_report", "head_markdown",
     "proof_in", "published_lines", "published_markdown", "read_draft", "read_references", "state_to_report",
     "to_bibtex", "to_html", "to_json", "with_joined_marks", "with_ledger",
 ]  # fmt: skip

@@ -24,8 +24,8 @@ from contend.models.research import (
     TableRow,
 )
 from contend.models.task import title_of
+from contend.report.kinds import kind_mark, table_marks
 from contend.report.plain import (
-    judgement_mark,
     plain_heading,
     plain_sentence,
     plain_text,
@@ -33,7 +33,7 @@ from contend.report.plain import (
     table_row,
     table_ruler,
 )
-from contend.text import SENTENCE_STOPS, addresses, detect_language, without_escapes
+from contend.text import SENTENCE_STOPS, WORDS, addresses, detect_language, without_escapes
 
 
 class PublishedMark(NamedTuple):
@@ -46,12 +46,14 @@ class PublishedMark(NamedTuple):
 class PublishedLine(NamedTuple):
     """A sentence as the draft has it and as the report shows it, with its marks in the order in which they stand there.
 
-    In a table's row a number may come more than once, each time with the passages of its cell.
+    In a table's row a number may come more than once, each time with the passages of its cell. `place`: the sentence's
+    in its draft.
     """
 
     statement: str
     text: str
     marks: list[PublishedMark]
+    place: str = ""
 
 
 def addresses_in(passages: Iterable[Passage], sources: Iterable[str]) -> set[str]:
@@ -66,7 +68,7 @@ class _Citations:
     def __init__(self, draft: Draft, passages: Sequence[Passage], results: Sequence[SearchResult]) -> None:
         self.sources = _by_url(results)
         self.numbers: dict[str, int] = {}
-        self._judgement = judgement_mark(draft)
+        self._headings = WORDS[detect_language(" ".join(each.text for each in draft.summary))].headings
         self._passages = {passage.id: passage for passage in passages}
         cited_ids = {*draft.passages()}
         self._addresses = addresses_in((each for each in passages if each.id in cited_ids), self.sources)
@@ -92,7 +94,7 @@ class _Citations:
     def sentence(self, sentence: CitedSentence) -> str:
         """With its marks; "" for one that says nothing."""
         text = plain_sentence(sentence.text, self._addresses)
-        mark = self._judgement if sentence.is_judgement else ""
+        mark = kind_mark(sentence, self._headings)
         return _with_marks(text, self.marks(sentence.passages) + mark) if text else ""
 
     def sentences(self, sentences: Iterable[CitedSentence]) -> list[str]:
@@ -104,14 +106,16 @@ class _Citations:
 
     def row(self, table: Table, row: TableRow) -> str:
         """Each cell with its marks."""
-        return self._cells(row.texts(), table.printed_passages(row))
+        kinds = table_marks(table, self._headings).rows[table.rows.index(row)]
+        return self._cells(row.texts(), table.printed_passages(row), kinds)
 
     def columns(self, table: Table) -> str:
         """The names of the columns; the marks of what all rows rest on stand behind the first."""
-        return self._cells(table.columns, [table.common_passages(), *([] for _ in table.columns[1:])])
+        kinds = table_marks(table, self._headings).columns
+        return self._cells(table.columns, [table.common_passages(), *([] for _ in table.columns[1:])], kinds)
 
-    def _cells(self, texts: Sequence[str], passages: Sequence[Sequence[str]]) -> str:
-        cells = zip(map(self.cell, texts), map(self.marks, passages), strict=True)
+    def _cells(self, texts: Sequence[str], passages: Sequence[Sequence[str]], kinds: Sequence[str]) -> str:
+        cells = zip(map(self.cell, texts), map(self.marks, passages), kinds, strict=True)
         return table_row(map("".join, cells))
 
 
@@ -204,7 +208,7 @@ def published_lines(draft: Draft, passages: Sequence[Passage], results: Sequence
     draft = presentable(draft)
     citations = _Citations(draft, passages, results)
     lines = []
-    for _, sentence, _, table, row in draft.placed_sentences():
+    for place, sentence, _, table, row in draft.placed_sentences():
         if isinstance(table, Table) and row:
             # Marks of the column names stand before those of the first row.
             ids = [table.common_passages()] if row is table.rows[0] else []
@@ -214,7 +218,7 @@ def published_lines(draft: Draft, passages: Sequence[Passage], results: Sequence
             text, ids = citations.sentence(sentence), [sentence.passages]
         if text:
             marks = [mark for of_cell in ids for mark in citations.published_marks(of_cell)]
-            lines.append(PublishedLine(sentence.text, text, marks))
+            lines.append(PublishedLine(sentence.text, text, marks, place))
     return lines
 
 

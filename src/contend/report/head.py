@@ -23,7 +23,6 @@ class ReportHead(Publication):
     those whose orders a sentence repeated that was left out.
     `sums`: behind each calculated statement its arithmetic, with the value.
     `found`: how many statements several teams found independently, and those of the opening.
-    `places`: for each cited source its mark and where its cited passages stand: pages or headings.
     `sources_off` gives the reason by source, `models` the model by role, `seconds` the run's active time; `left_out`
     are lines on documents that were not searched, `unread` the reason for each page of which only a summary was read,
     `missing` the one for each reference that was not retrieved.
@@ -47,7 +46,6 @@ class ReportHead(Publication):
     unverified: list[str] = Field(default_factory=list)
     sums: list[str] = Field(default_factory=list)
     found: list[str] = Field(default_factory=list)
-    places: list[str] = Field(default_factory=list)
     speaking: list[str] = Field(default_factory=list)
     withheld: list[str] = Field(default_factory=list)
     lessons: list[str] = Field(default_factory=list)
@@ -65,7 +63,6 @@ def head_markdown(head: ReportHead, language: Language) -> str:
         (words.unverified, head.unverified),
         (words.sums, map(plain_title, head.sums)),
         (words.agreement.found_heading, map(plain_title, head.found)),
-        (words.cited_places, map(plain_title, head.places)),
     )
     for heading, texts in lists:
         if items := [f"- {text}" for text in texts]:

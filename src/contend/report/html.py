@@ -1,7 +1,9 @@
-"""A report as one page that loads nothing and runs nothing."""
+"""A report as one page that loads nothing, and runs nothing but the script by which proofs open and filters work."""
 
+from base64 import b64encode
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 from string import Template
@@ -12,31 +14,43 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from contend.checks import citation_numbers
 from contend.models.record import Language
 from contend.models.research import Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
-from contend.report.data import PassagesBehind
 from contend.report.head import ReportHead, head_markdown, replies_line, shown_outcome
+from contend.report.kinds import CALCULATED
+from contend.report.ledger import PublishedReport
 from contend.report.plain import MARKS, in_ranges, numbers_in
+from contend.report.proofs import StatementMarks, filters_html, proofs_html
+from contend.report.references import (
+    PublishedReference,
+    passages_by_source,
+    references_of,
+    uncited_line,
+)
 from contend.text import WORDS, clean, shorten, shown_address
 
-_PHRASES = {"s", "a", "br", "code", "em", "span", "strong"}
-_BLOCKS = {"blockquote", "details", "header", "hr", "li", "ol", "p", "pre", "section", "summary", "ul"}
+_PHRASES = {"s", "a", "br", "button", "code", "em", "mark", "span", "strong"}
+_BLOCKS = {"aside", "blockquote", "details", "header", "hr", "li", "ol", "p", "pre", "section", "summary", "ul"}
 _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 _TABLES = {"table", "tbody", "td", "th", "thead", "tr"}
 _ATTRIBUTES = {
     "a": {"href", "title", "class", "id"},
+    "aside": {"aria-label", "class", "id", "role"},
+    "button": {"aria-pressed", "class", "data-filter", "type"},
     "h2": {"id"},
     "li": {"id"},
     "ol": {"start"},
     "p": {"class"},
-    "span": {"class"},
+    "span": {"aria-describedby", "class", "tabindex"},
+    "tr": {"aria-describedby", "class", "tabindex"},
     "section": {"class"},
     "header": {"class"},
 }
 _ABOUT = "#about-run"
-_TOOLTIP_MOST = 800
+_TITLES_MOST = 300
+_WORD_JOINER = "\u2060"
+"""No line ends before it."""
 _SUMMARY_MOST = 80
 _PASSAGE_MOST = 3000
 
@@ -49,21 +63,26 @@ def to_html(
     lines: Sequence[PublishedLine] = (),
     folders: Sequence[Path] = (),
 ) -> str:
-    """The report as a self-contained page: `[n]` links to its source and shows on hover the passage it rests on.
+    """The report as a self-contained page: a statement opens what it rests on, `[n]` links to its source.
 
-    `lines` hold these passages, with their texts; local documents in one of the `folders` are named by their paths in
-    it. Of local files only the report's own sources can be opened.
+    What a statement rests on is in the ledger of a `PublishedReport`. `lines`: those of its draft, with the texts of
+    their passages; local documents in one of the `folders` are named by their paths in it. Of local files only the
+    report's own sources can be opened.
     """
     bare = report.model_copy(update={"sources": []}).to_markdown(language)
     text, _, footer = bare.partition("\n")[2].rpartition(f"## {WORDS[language].headings.references}\n")
-    passages = PassagesBehind(lines, numbers=citation_numbers(report))
-    links = _CitationLinks(report.sources, passages)
-    body = links.render(text) + _names(report.named_sources(), language, folders)
-    references = _references(report, passages, first_marks=links.first_marks, language=language, folders=folders)
+    ledger = report if isinstance(report, PublishedReport) else None
+    statements = StatementMarks(ledger, lines)
+    links = _CitationLinks(report.sources, statements)
+    body = links.render(text, statements=True) + _names(report.named_sources(), language, folders)
+    references = _references(report, lines, first_marks=links.first_marks, language=language, folders=folders)
     files = {source.url for source in report.sources if source.source == "local"}
     references += links.render(footer)
     behind = [references, _about_run(head, links, language)]
     body += "".join(reversed(behind) if report.own_headings else behind)
+    if ledger:
+        shown = [*statements.shown.values()]
+        body = filters_html(shown, language) + body + proofs_html(ledger, shown, language)
     return _page(report.theme, _glance(head, language), body, language, files)
 
 
@@ -73,16 +92,16 @@ class _CitationLinks:
     `first_marks`: under which number's link each source is cited first.
     """
 
-    def __init__(self, sources: Sequence[SearchResult], passages: PassagesBehind) -> None:
+    def __init__(self, sources: Sequence[SearchResult], statements: StatementMarks) -> None:
         self.first_marks: dict[int, int] = {}
         self._sources = sources
-        self._passages = passages
-        self._marks = 0
         self._markdown = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-        self._markdown.core.ruler.after("inline", "citations", self._link)
+        statements.use(self._markdown)
+        self._markdown.core.ruler.after("statements", "citations", self._link)
 
-    def render(self, markdown: str) -> str:
-        return str(self._markdown.render(markdown))
+    def render(self, markdown: str, *, statements: bool = False) -> str:
+        """`statements`: mark them, too."""
+        return str(self._markdown.render(markdown, {"statements": statements}))
 
     def _link(self, state: StateCore) -> None:
         for token in state.tokens:
@@ -103,8 +122,8 @@ class _CitationLinks:
         for place, part in enumerate(MARKS.split(text)):
             if place % 2:
                 tokens += self._links(part)
-            elif part:
-                tokens.append(_text(part))
+            else:
+                tokens += _with_sums(part)
         return tokens
 
     def _links(self, marks: str) -> Iterator[Token]:
@@ -124,13 +143,9 @@ class _CitationLinks:
                 yield Token("span_close", "span", -1)
 
     def _link_to(self, numbers: Sequence[int], label: str) -> list[Token]:
-        titles = []
-        for number in numbers:
-            titles.append(_tooltip(self._sources[number - 1], self._passages.of_mark(self._marks, number)))
-            self._marks += 1
         attributes: dict[str, str | int | float] = {
             "href": f"#source-{numbers[0]}",
-            "title": shorten("\n\n".join(titles), _TOOLTIP_MOST),
+            "title": shorten("; ".join(self._sources[number - 1].title for number in numbers), _TITLES_MOST),
             "class": "cite",
         }
         if new := [number for number in numbers if number not in self.first_marks]:
@@ -143,35 +158,40 @@ def _text(content: str) -> Token:
     return Token("text", "", 0, content=content)
 
 
-def _tooltip(source: SearchResult, passages: Sequence[Passage]) -> str:
-    texts = (f"{each.heading}: {each.text}" if each.heading else each.text for each in passages)
-    text = "\n\n".join(texts) or source.summary
-    return shorten(f"{source.title} — {text}", _TOOLTIP_MOST)
+def _with_sums(text: str) -> Iterator[Token]:
+    """The text with the sign of what is calculated as small as citations are."""
+    for place, part in enumerate(text.split(CALCULATED)):
+        if place:
+            yield Token("span_open", "span", 1, attrs={"class": "sum"})
+            yield _text(f"{_WORD_JOINER}{CALCULATED}")
+            yield Token("span_close", "span", -1)
+        if part:
+            yield _text(part)
 
 
 def _references(
     report: ResearchReport,
-    passages: PassagesBehind,
+    lines: Sequence[PublishedLine],
     *,
     first_marks: Mapping[int, int],
     language: Language,
     folders: Sequence[Path],
 ) -> str:
-    """The numbered sources, those that nothing cites apart; a cited one shows its passages and leads back."""
-    items = []
-    for number, source in enumerate(report.sources, start=1):
+    """The cited sources, each of which shows its passages and leads back; how many others were read."""
+    passages, items = passages_by_source(lines), []
+    for each in references_of(report, passages, folders):
+        number = each.number
         back = (
             f' <a class="back" href="#cite-{first_marks[number]}" title="[{number}]">↩</a>'
             if number in first_marks
             else ""
         )
-        details = "".join(map(_details, passages.of_source.get(number, [])))
-        items.append(f'<li id="source-{number}">{_reference(source, folders)}{back}{details}</li>')
-    headings, count = WORDS[language].headings, report.cited_count()
-    lists = f"<h2>{escape(headings.references)}</h2><ol>{''.join(items[:count])}</ol>"
-    if items[count:]:
-        lists += f'<h3>{escape(headings.also_read)}</h3><ol start="{count + 1}">{"".join(items[count:])}</ol>'
-    return f'<section class="references">{lists}</section>'
+        details = "".join(map(_details, passages.get(number, [])))
+        items.append(f'<li id="source-{number}">{_reference(each, report.sources[number - 1].url)}{back}{details}</li>')
+    uncited = uncited_line(report, language)
+    others = f'<p class="about">{escape(uncited)}</p>' if uncited else ""
+    heading = escape(WORDS[language].headings.references)
+    return f'<section class="references"><h2>{heading}</h2><ol>{"".join(items)}</ol>{others}</section>'
 
 
 def _names(sources: Sequence[SearchResult], language: Language, folders: Sequence[Path]) -> str:
@@ -188,11 +208,13 @@ def _details(passage: Passage) -> str:
     return f"<details><summary>{where}{escape(first)}</summary><blockquote>{text}</blockquote></details>"
 
 
-def _reference(source: SearchResult, folders: Sequence[Path]) -> str:
-    facts = [source.source, source.published_date or "", ", ".join(source.authors or [])]
-    about = escape(" · ".join(fact for fact in facts if fact))
-    link = f'<a class="path" href="{escape(source.url)}">{escape(shown_address(source.url, folders))}</a>'
-    return f'<strong>{escape(source.title)}</strong><br><span class="about">{about}</span><br>{link}'
+def _reference(reference: PublishedReference, url: str) -> str:
+    title = f"<strong>{escape(reference.title)}</strong>"
+    link = f'<a class="path" href="{escape(url)}">{escape(reference.address) if reference.is_named else title}</a>'
+    places = f'<span class="about">{escape(reference.places)}</span>' if reference.places else ""
+    shown = [" › ".join(filter(None, [link, places]))] if reference.is_file else [places, link]
+    facts = [f'<span class="about">{escape(fact)}</span>' for fact in reference.facts]
+    return " · ".join(filter(None, [title if reference.is_named else "", *facts, *shown]))
 
 
 def _is_web(url: str) -> bool:
@@ -216,7 +238,12 @@ def _page(theme: str, glance: str, body: str, language: Language, files: Collect
         link_rel="nofollow noopener noreferrer",
     )
     return _resource("page.html").substitute(
-        language=language, title=escape(theme), style=_resource("page.css").template, body=safe
+        language=language,
+        title=escape(theme),
+        policy=PAGE_POLICY,
+        style=_resource("page.css").template + PROOF_STYLE.read_text("utf-8"),
+        body=safe,
+        script=PROOF_SCRIPT.read_text("utf-8"),
     )
 
 
@@ -239,6 +266,16 @@ def _about_run(head: ReportHead, links: _CitationLinks, language: Language) -> s
     heading, facts = head_markdown(head, language).split("\n", 1)
     title = escape(heading.removeprefix("## "))
     return f'<section class="about-run"><h2 id="{_ABOUT[1:]}">{title}</h2>{links.render(facts)}</section>'
+
+
+PROOF_STYLE, PROOF_SCRIPT = (Path(__file__).with_name(f"proofs.{kind}") for kind in ("css", "js"))
+"""How proofs look, and how they open. The live page has both, too."""
+_SCRIPT_HASH = b64encode(sha256(PROOF_SCRIPT.read_bytes()).digest()).decode()
+PAGE_POLICY = (
+    f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{_SCRIPT_HASH}'; "
+    "base-uri 'none'; form-action 'none'"
+)
+"""The Content-Security-Policy of the page: no script but its own, nothing from elsewhere."""
 
 
 @cache

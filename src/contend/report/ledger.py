@@ -1,15 +1,15 @@
 """The ledger of a published report: what each statement rests on, in which words and by which sum."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
 from contend.checks.proof import Proof, beside, passage_of, refutations, said_by, sums_of
 from contend.models.record import Language, Record
 from contend.models.research import ClaimKind, Draft, Passage, Refutation, ResearchReport
-from contend.report.build import addresses_in
+from contend.report.build import addresses_in, presentable
 from contend.report.plain import plain_text
 from contend.text import WORDS
 
@@ -27,7 +27,8 @@ class Origin(NamedTuple):
 class LedgerPassage(Record):
     """A passage that statements rest on, as it was read. `id`: a hash of its text and one of its address.
 
-    `text`: "" in ledgers of earlier releases for one that holds orders to AI systems.
+    `text`: "" in ledgers of earlier releases for one that holds orders to AI systems. `read_at`: when the run retrieved
+    it, as `2026-11-28T06:43:00Z`; "" in reports of releases that did not keep it.
     """
 
     id: str
@@ -35,15 +36,24 @@ class LedgerPassage(Record):
     title: str
     heading: str
     published: str | None
+    read_at: str = ""
     text: str
+
+
+class LedgerCheck(Record):
+    """What was checked of a statement, by code or, as `judge`, by the judges' model; `detail`: what was found."""
+
+    check: Literal["quotes", "sums", "figures", "judge"]
+    outcome: Literal["holds", "refuted", "doubted"]
+    detail: str = ""
 
 
 class LedgerStatement(Record):
     """A printed statement at its place in the draft.
 
     `passages`: ids; `says`: what code checks, for a row its cells; `beside`: the names of the row's columns; `sums`:
-    each with its value; `doubt`: why the statement is marked in print; `teams` and `found_by`: see `Origin`; `found`:
-    the latter in words.
+    each with its value; `doubt`: why the statement is marked in print; `checks`: those that were made, in their order;
+    `teams` and `found_by`: see `Origin`; `found`: the latter in words.
     """
 
     place: str
@@ -57,6 +67,7 @@ class LedgerStatement(Record):
     sums: list[str] = Field(default_factory=list)
     refuted: list[Refutation] = Field(default_factory=list)
     doubt: str = ""
+    checks: list[LedgerCheck] = Field(default_factory=list)
     teams: list[str] = Field(default_factory=list)
     found_by: list[str] = Field(default_factory=list)
     found: str = ""
@@ -88,6 +99,7 @@ def with_ledger(
     question: str,
     printed: Collection[str],
     doubts: Mapping[str, str],
+    judged: Collection[str],
     teams: Sequence[str] = (),
     origins: Mapping[str, Origin] = NO_ORIGINS,
     language: Language = "en",
@@ -95,12 +107,13 @@ def with_ledger(
     """The report with what its printed statements rest on, and what code refutes of them.
 
     `passages`: with their texts; `question`: what the reader asked, whose figures carry; `printed`: the statements of
-    the draft that stand in the report, by their texts; `doubts`: why statements are marked, by their texts; `teams`:
-    those with a report; `origins`: of statements by their places.
+    the draft that stand in the report, by their texts; `doubts`: why statements are marked, by their texts; `judged`:
+    those that judges have read; `teams`: those with a report; `origins`: of statements by their places in what is
+    `presentable` of the draft.
     """
     found = WORDS[language].agreement.found
     by_id = {each.id: each for each in passages}
-    placed = [each for each in draft.placed_sentences() if each.sentence.text in printed]
+    placed = [each for each in presentable(draft).placed_sentences() if each.sentence.text in printed]
     cited = [
         by_id[each] for each in dict.fromkeys(one for at in placed for one in at.sentence.passages) if each in by_id
     ]
@@ -112,7 +125,7 @@ def with_ledger(
     unproven = PublishedReport(**report.model_dump(), question=question, teams=[*teams], elsewhere=draft.elsewhere)
     unproven.passages = [
         LedgerPassage(
-            **each.model_dump(include={"id", "url", "published", "text"}),
+            **each.model_dump(include={"id", "url", "published", "read_at", "text"}),
             title=said(each.title),
             heading=said(each.heading),
         )
@@ -135,9 +148,26 @@ def with_ledger(
         for origin in [origins.get(each.place, Origin())]
     ]
     statements = [
-        each.model_copy(update={"refuted": refutations(proof_in(unproven, each))}) for each in unproven.statements
+        each.model_copy(
+            update={"refuted": refuted, "checks": [*_checks(each, refuted, judged=at.sentence.text in judged)]}
+        )
+        for each, at in zip(unproven.statements, placed, strict=True)
+        for refuted in [refutations(proof_in(unproven, each))]
     ]
     return unproven.model_copy(update={"statements": statements})
+
+
+def _checks(statement: LedgerStatement, refuted: Sequence[Refutation], *, judged: bool) -> Iterator[LedgerCheck]:
+    rules: dict[Literal["quotes", "sums", "figures"], set[str]] = {"figures": {"figure"}}
+    rules |= {"quotes": {"quote"}} if statement.quotes else {}
+    rules |= {"sums": {"sum", "input"}} if statement.sums else {}
+    for check, names in rules.items():
+        detail = "; ".join(each.detail for each in refuted if each.rule in names)
+        yield LedgerCheck(check=check, outcome="refuted" if detail else "holds", detail=detail)
+    if statement.doubt and not refuted:
+        yield LedgerCheck(check="judge", outcome="doubted", detail=statement.doubt)
+    elif judged and not refuted:
+        yield LedgerCheck(check="judge", outcome="holds")
 
 
 def proof_in(report: PublishedReport, statement: LedgerStatement) -> Proof:

@@ -8,17 +8,15 @@ import html
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import zip_longest
-from pathlib import Path
 
 from contend.models.record import Language
-from contend.models.research import MARK, Draft, ResearchReport
+from contend.models.research import MARK
 from contend.text import (
     ADDRESS,
     OPENS_BLOCK,
     WORDS,
     address_key,
     clean,
-    detect_language,
     question_language,
     split_code,
     without_anchor,
@@ -60,11 +58,6 @@ _TWICE = re.compile(r"[(（]([(（][^()（）]{0,40}[)）])[)）]")
 _ESCAPED_OR_LIVE = re.compile(r"\\[!-/:-@\[-`{-~]|\\\Z|`|<(?=[A-Za-z/!?])|\](?=\()")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _CODE = re.compile("\x00(\\d+)\x01")
-
-
-def judgement_mark(draft: Draft) -> str:
-    """What stands behind a statement that is the writer's judgement, in the draft's language."""
-    return WORDS[detect_language(" ".join(each.text for each in draft.summary))].headings.judgement
 
 
 def plain_sentence(text: str, sources: Collection[str] = ()) -> str:
@@ -180,6 +173,8 @@ def _unescape(text: str) -> str:
     return text
 
 
+DOUBTFUL_SIGN = "⚠"
+"""Stands behind a published sentence that its source was not seen to say."""
 MARKS = re.compile(r"((?:\[[1-9]\d*\])+)")
 """Marks in a row."""
 _LEAST_IN_RANGE = 3
@@ -212,16 +207,3 @@ def with_joined_marks(markdown: str) -> str:
     pieces = split_code(markdown)
     pieces[::2] = [MARKS.sub(in_brackets, piece) for piece in pieces[::2]]
     return "".join(pieces)
-
-
-def published_markdown(report: ResearchReport, appendix: str, language: Language, folders: Sequence[Path] = ()) -> str:
-    """The report and what stands behind it as readers see their marks; the references have none.
-
-    The references of a report that its reader lays out stand behind the appendix.
-    """
-    references = f"\n## {WORDS[language].headings.references}\n"
-    body, heading, entries = report.to_markdown(language, folders=folders).rpartition(references)
-    text, behind = with_joined_marks(body), with_joined_marks(appendix)
-    if report.own_headings:
-        return f"{text}\n{behind}\n{heading}{entries}\n"
-    return f"{text}{heading}{entries}\n\n{behind}\n"

@@ -23,6 +23,7 @@ from contend.models.research import (
     TableRow,
     flat_section,
 )
+from contend.report.kinds import CALCULATED
 from contend.report.plain import LINK
 from contend.text import (
     ADDRESS,
@@ -49,7 +50,11 @@ _REFERENCE_HEADINGS = {
 _REFERENCE_HEADINGS |= {"sources", "bibliography", "works cited", "出典", "引用文献", "参照"}
 _APPENDICES = tuple(f"## {name}" for words in WORDS.values() for name in (words.about_run, words.agreement.heading))
 _OWN_REFERENCES = tuple(f"## {words.headings.references}" for words in WORDS.values())
-_DATE_LINE = re.compile(rf"^{re.escape(GENERATED_AT)}: [\d: -]+ UTC\*$", re.MULTILINE)
+_UNCITED = (
+    re.escape(line).replace(r"\{count\}", r"[\d,]+") for words in WORDS.values() for line in words.counts["uncited"]
+)
+_OWN_LINES = re.compile(rf"^(?:{re.escape(GENERATED_AT)}: [\d: -]+ UTC|\*(?:{'|'.join(_UNCITED)}))\*$", re.MULTILINE)
+"""The report's date, and how many documents it does not cite."""
 _HEADING = re.compile(r" {0,3}(?:#{1,6}[ \t]|\*\*[^*]{1,80}\*\*:?\s*\Z|[^\W\d_][^.!?。：:]{0,40}[:：]\s*\Z)")
 _AROUND_NAME = re.compile(r"^[\s#*_\d.)]+|[\s#*_:：]+$")
 _DEFINITION = re.compile(r" {0,3}(?:[-*+][ \t]+)?\[\^?(\d{1,3})\]:[ \t]*(?=\S)")
@@ -89,7 +94,7 @@ def read_references(markdown: str) -> ReferencedText:
     A numbered list is one of references under a heading that says so, or where half of its entries have an address and
     the rest of the text cites by number.
     """
-    text = _DATE_LINE.sub("", "\n".join(_without_appendix(markdown.split("\n"))))
+    text = _OWN_LINES.sub("", "\n".join(_without_appendix(markdown.split("\n"))))
     lines = text.split("\n")
     cites = any(_SEVERAL.search(_LIST_ENTRY.sub("", line, count=1)) for line in lines)
     entries: dict[int, Reference] = {}
@@ -109,7 +114,8 @@ def read_references(markdown: str) -> ReferencedText:
             own_lines.add(begin)
     body = "\n".join(line for place, line in enumerate(lines) if place not in own_lines).strip() or text
     pieces = split_code(body)
-    pieces[::2] = [_SEVERAL.sub(lambda match: _singly(match, entries), piece) for piece in pieces[::2]]
+    prose = (piece.replace(CALCULATED, "") for piece in pieces[::2])
+    pieces[::2] = [_SEVERAL.sub(lambda match: _singly(match, entries), piece) for piece in prose]
     return ReferencedText(text, "".join(pieces), entries)
 
 

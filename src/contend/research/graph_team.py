@@ -27,6 +27,7 @@ from contend.langgraph_compat import add_node
 from contend.llm.budget import Ledger
 from contend.models.evaluation import Submission
 from contend.models.options import TeamConfig
+from contend.models.record import utc_stamp
 from contend.models.research import CitedSentence, Draft, FoundPassage, SearchResult
 from contend.models.round import best_round
 from contend.models.task import CallUsage
@@ -297,6 +298,7 @@ def _evidence(piece: TextPiece, result: SearchResult) -> Evidence:
         "published": result.published_date,
         "tokens": estimate_tokens(piece.text),
         "found_by": [],
+        "read_at": utc_stamp(),
     }
 
 

@@ -11,7 +11,7 @@ from contend import search
 from contend.checks.injection import certain_signals
 from contend.langgraph_compat import add_node
 from contend.models.evaluation import Submission
-from contend.models.record import Language
+from contend.models.record import Language, utc_stamp
 from contend.models.research import (
     MOST_POINTS,
     CitedSentence,
@@ -141,7 +141,7 @@ async def _submission(
         report=report,
         draft=_draft(found, ids, report.executive_summary),
         passages=[
-            Passage(id=document, url=passage.url, title=passage.title, heading=passage.heading)
+            Passage(id=document, url=passage.url, title=passage.title, heading=passage.heading, read_at=utc_stamp())
             for passage, document in ids.items()
         ],
         results=report.sources,

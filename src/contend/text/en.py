@@ -71,6 +71,8 @@ class Headings(NamedTuple):
     also_read: str = "Also read"
     sources: str = "Sources"
     judgement: str = " *(judgement)*"
+    not_found: str = " *(not found)*"
+    calculated: str = " *(calculated)*"
 
 
 class FeedbackWords(NamedTuple):
@@ -134,6 +136,25 @@ class AgreementWords(NamedTuple):
     quote: str = " “{quote}”"
     decided: str = "The report follows {team}: {why}"
     undecided: str = "Undecided. {why}"
+
+
+class ProofWords(NamedTuple):
+    """What a reader is shown of a statement's proof, and the names of the filters."""
+
+    stated: str = "Quoted"
+    cited: str = "Cited, without a quote"
+    uncited: str = "Nothing is cited"
+    calculated: str = "Calculated"
+    derived: str = "Follows from what it cites"
+    judgement: str = "The writer's judgement"
+    not_found: str = "Not found"
+    searched: str = "Searched for: {words}"
+    doubted: str = "To check: {why}"
+    read_at: str = "read {day}"
+    show: str = "Point out"
+    filters: Mapping[str, str] = MappingProxyType(
+        {"calculated": "calculated", "judgement": "judgement", "not_found": "not found", "doubted": "doubted"}
+    )
 
 
 class NoteWords(NamedTuple):
@@ -205,6 +226,10 @@ class Words(NamedTuple):
             "statements": ("{count} statement", "{count} statements"),
             "found_passages": ("{count} passage", "{count} passages"),
             "references": ("{count} reference", "{count} references"),
+            "uncited": (
+                "{count} more document was read and not cited.",
+                "{count} more documents were read and not cited.",
+            ),
             "rounds": ("{count} round", "{count} rounds"),
             "comparisons": ("{count} comparison", "{count} comparisons"),
             "changes": ("{count} change", "{count} changes"),
@@ -229,7 +254,6 @@ class Words(NamedTuple):
     lessons: str = "Lessons of earlier runs that it used"
     unverified: str = "Citations to check (⚠: the cited source was not seen to say this)"
     sums: str = "Sums behind calculated statements"
-    cited_places: str = "Where the cited passages stand"
     colon: str = ": "
     statuses: Mapping[str, str] = MappingProxyType({"completed": "complete", "partial": "partial"})
     unscored: str = "unscored"
@@ -262,6 +286,7 @@ class Words(NamedTuple):
     notes: NoteWords = NoteWords()
     verifying: VerifyWords = VerifyWords()
     agreement: AgreementWords = AgreementWords()
+    proof: ProofWords = ProofWords()
     with_reason: str = "{text} ({reason})"
     partly: str = "said in part: {reason}"
     merged_published: str = (

@@ -1,6 +1,6 @@
 """日本語のデータ。Japanese as data: word lists that code looks for, and every word that a person reads in a report."""
 
-from contend.text.en import AgreementWords, FeedbackWords, Headings, NoteWords, VerifyWords, Words
+from contend.text.en import AgreementWords, FeedbackWords, Headings, NoteWords, ProofWords, VerifyWords, Words
 
 STOP_PAIRS = frozenset(
     """
@@ -68,6 +68,7 @@ _COUNTS = {
     "statements": "{count}文",
     "found_passages": "該当箇所{count}件",
     "references": "参考文献{count}件",
+    "uncited": "ほかに{count}件の文書を読み、引用しなかった。",
     "rounds": "{count}ラウンド",
     "comparisons": "比較{count}件",
     "changes": "変更{count}件",
@@ -109,7 +110,6 @@ WORDS = Words(
     lessons="使われたこれまでの教訓",
     unverified="要確認の引用（⚠: 引用元で裏付けを確認できなかった文）",
     sums="計算した記述の式",
-    cited_places="引用箇所",
     colon="：",
     statuses={"completed": "完成", "partial": "一部のみ完成"},
     unscored="未採点",
@@ -199,7 +199,16 @@ WORDS = Words(
         "（config/models.toml の [roles] evaluator と judge）",
     ),
     headings=Headings(
-        "概要", "主な発見", "詳細な分析", "制約と課題", "参考文献", "ほかに読んだ資料", "出典", "*（判断）*"
+        "概要",
+        "主な発見",
+        "詳細な分析",
+        "制約と課題",
+        "参考文献",
+        "ほかに読んだ資料",
+        "出典",
+        "*（判断）*",
+        "*（見つからず）*",
+        "*（計算）*",
     ),
     with_reason="{text}（{reason}）",
     partly="一部だけ: {reason}",
@@ -233,6 +242,20 @@ WORDS = Words(
         quote="「{quote}」",
         decided="この報告は{team}に従う: {why}",
         undecided="未決。{why}",
+    ),
+    proof=ProofWords(
+        stated="引用",
+        cited="引用元のみ（語句の引用なし）",
+        uncited="引用なし",
+        calculated="計算",
+        derived="引用元から導いた記述",
+        judgement="書き手の判断",
+        not_found="見つからなかったこと",
+        searched="検索した言葉: {words}",
+        doubted="要確認: {why}",
+        read_at="{day} に取得",
+        show="目立たせる",
+        filters={"calculated": "計算", "judgement": "判断", "not_found": "見つからず", "doubted": "要確認"},
     ),
     verifying=VerifyWords(
         passage_missing="抜粋 {passage} がファイルにない",

@@ -20,9 +20,10 @@ from contend.models.research import (
     flat_section,
 )
 from contend.prompts.research import PartLength
-from contend.report.plain import judgement_mark, table_ruler, with_joined_marks
+from contend.report.kinds import kind_mark, table_marks
+from contend.report.plain import table_ruler, with_joined_marks
 from contend.stores.documents import text_id
-from contend.text import WORDS, detect_language
+from contend.text import WORDS, Headings, detect_language
 
 PARTS = {"summary": "Summary", "finding": "Findings", "limit": "Limits"}
 """The parts of a draft that are no sections, by what begins the places of their statements."""
@@ -58,7 +59,7 @@ class DraftLength(TypedDict):
     """As its Markdown is printed, in words and in characters other than spaces; whole, and by part.
 
     Signs of Markdown count as `wc -w` counts them. Marks stand behind a word without a space and are none, but for the
-    word that calls a statement a judgement.
+    words that call a statement a judgement or not found.
     References are not counted; the list of sources by name, which a reader asks for, is in words: a draft knows how
     many names it will have, and not how long they are.
 
@@ -81,19 +82,15 @@ _ROOM = 12
 def length_of(draft: Draft) -> DraftLength:
     """How long a draft is."""
     numbers: dict[str, int] = {}
-    judgement = judgement_mark(draft)
+    headings = WORDS[detect_language(" ".join(each.text for each in draft.summary))].headings
 
     def statements(sign: str, part: Sequence[CitedSentence]) -> list[str]:
         return [
             word
             for each in part
-            for word in (
-                sign,
-                each.text + _printed_marks(each.passages, numbers) + (judgement if each.is_judgement else ""),
-            )
+            for word in (sign, each.text + _printed_marks(each.passages, numbers) + kind_mark(each, headings))
         ]
 
-    headings = WORDS[detect_language(" ".join(each.text for each in draft.summary))].headings
     own, has_numbers = draft.own_headings, bool(draft.findings[1:]) or not draft.own_headings
     texts = {
         "title": ["#", draft.title, *_heading_words("" if own else headings.analysis)],
@@ -110,7 +107,7 @@ def length_of(draft: Draft) -> DraftLength:
         blocks = texts[f"section {number}"] = _heading_words(section.heading)
         for block in section.blocks:
             if isinstance(block, Table):
-                blocks += _words_of(block, numbers)
+                blocks += _words_of(block, numbers, headings)
             else:
                 blocks += statements("-" if isinstance(block, ItemList) else "", block.statements())
     if draft.limits:
@@ -163,14 +160,15 @@ def _heading_words(heading: str) -> list[str]:
     return ["##", heading] if heading else []
 
 
-def _words_of(table: Table, numbers: dict[str, int]) -> Iterator[str]:
+def _words_of(table: Table, numbers: dict[str, int], headings: Headings) -> Iterator[str]:
     """With the bars between its cells, and the ruler below the names of its columns."""
     head_passages = [table.common_passages(), *([] for _ in table.columns[1:])]
     lines = [(table.columns, head_passages), *((row.texts(), table.printed_passages(row)) for row in table.rows)]
+    kinds = table_marks(table, headings)
     yield table_ruler(len(table.columns))
-    for texts, passages in lines:
-        for text, of_cell in zip(texts, passages, strict=True):
-            yield from ("|", text + _printed_marks(of_cell, numbers))
+    for (texts, passages), marks in zip(lines, [kinds.columns, *kinds.rows], strict=True):
+        for text, of_cell, kind in zip(texts, passages, marks, strict=True):
+            yield from ("|", text + _printed_marks(of_cell, numbers) + kind)
         yield "|"
 
 

@@ -61,7 +61,6 @@ export const api = {
   answer: (run, answers) => ask("POST", `research/${id(run)}/answers`, { answers }),
   report: (run, format) => ask("GET", `research/${id(run)}/report?format=${format}`),
   reportFile: async (run, format) => (await send("GET", `research/${id(run)}/report?format=${format}`)).blob(),
-  evidence: (run) => ask("GET", `research/${id(run)}/evidence`),
   document: (run, document) => ask("GET", `research/${id(run)}/documents/${id(document)}`),
   compare: (one, other) => ask("GET", `research/${id(one)}/compare/${id(other)}`),
   standings: (dataset) => ask("GET", `standings?dataset=${id(dataset)}`),

@@ -1,0 +1,99 @@
+"""The references of a published report: what it cites, each on one line, and how many documents were only read."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from contend.models.record import Language
+from contend.models.research import Passage, ResearchReport, SearchResult
+from contend.report.build import PublishedLine
+from contend.report.plain import with_joined_marks
+from contend.text import WORDS, count_text, inert, shown_address
+
+_MOST_PLACES = 3
+
+
+class PublishedReference(NamedTuple):
+    """A cited source: its number, title, authors and day; its address, and the pages or headings that are cited."""
+
+    number: int
+    title: str
+    facts: list[str]
+    address: str
+    places: str
+
+    @property
+    def is_file(self) -> bool:
+        return "://" not in self.address
+
+    @property
+    def is_named(self) -> bool:
+        """Whether its address says more than its title, which of a file without headings is its name."""
+        return self.address != self.title
+
+
+def references_of(
+    report: ResearchReport, passages: Mapping[int, Sequence[Passage]], folders: Sequence[Path]
+) -> list[PublishedReference]:
+    """The cited sources in their order. `passages`: those behind each, by its number."""
+    return [
+        _reference(number, source, passages.get(number, ()), folders)
+        for number, source in enumerate(report.cited_sources(), start=1)
+    ]
+
+
+def _reference(
+    number: int, source: SearchResult, passages: Sequence[Passage], folders: Sequence[Path]
+) -> PublishedReference:
+    facts = [", ".join(source.authors or []), source.published_date or ""]
+    places = list(dict.fromkeys(each.heading for each in passages if each.heading))
+    shown = [*places[:_MOST_PLACES], *(["…"] if places[_MOST_PLACES:] else [])]
+    address = shown_address(source.url, folders)
+    return PublishedReference(number, source.title, [*filter(None, facts)], address, ", ".join(shown))
+
+
+def uncited_line(report: ResearchReport, language: Language) -> str:
+    """How many documents were read and are not cited; "" if there are none."""
+    count = len(report.sources) - report.cited_count()
+    return count_text(count, "uncited", language) if count else ""
+
+
+def published_markdown(
+    report: ResearchReport,
+    appendix: str,
+    language: Language,
+    *,
+    lines: Sequence[PublishedLine] = (),
+    folders: Sequence[Path] = (),
+) -> str:
+    """The report and what stands behind it as readers see their marks; the references have none.
+
+    The references of a report that its reader lays out stand behind the appendix. `lines`: those of its draft.
+    """
+    heading = f"## {WORDS[language].headings.references}"
+    body, _, entries = report.to_markdown(language, folders=folders).rpartition(f"\n{heading}\n")
+    uncited, generated = uncited_line(report, language), entries.rpartition("\n")[2]
+    entry_lines = "\n".join(map(_line, references_of(report, passages_by_source(lines), folders)))
+    references = "\n\n".join(filter(None, [heading, entry_lines, uncited and f"*{uncited}*", generated]))
+    parts = [with_joined_marks(body).strip(), references, with_joined_marks(appendix)]
+    return "\n\n".join([parts[0], *(reversed(parts[1:]) if report.own_headings else parts[1:])]) + "\n"
+
+
+def _line(reference: PublishedReference) -> str:
+    address = inert(reference.address) if reference.is_file else reference.address
+    shown = [address] if reference.is_named else []
+    if reference.is_file:
+        shown = [" › ".join(filter(None, [*shown, inert(reference.places)]))]
+    else:
+        shown = [inert(reference.places), *shown]
+    parts = [f"{reference.number}. **{inert(reference.title)}**", *map(inert, reference.facts), *shown]
+    return "; ".join(filter(None, parts))
+
+
+def passages_by_source(lines: Sequence[PublishedLine]) -> dict[int, list[Passage]]:
+    """The passages behind each source's marks, by its number."""
+    by_number: dict[int, dict[str, Passage]] = {}
+    for line in lines:
+        for number, passages in line.marks:
+            by_number.setdefault(number, {}).update({each.id: each for each in passages})
+    return {number: [*by_id.values()] for number, by_id in by_number.items()}
