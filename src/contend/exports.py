@@ -1,4 +1,4 @@
-"""A stored run as files for others: its report in every format, its scores as a table.
+"""A stored run as files for others: its report in every format, its scores and its statements as tables.
 
 PDF is made by WeasyPrint and the Word document by pandoc, each in a process of its own, which can be ended where a
 thread cannot. Both get the page that nh3 has cleaned, may fetch nothing and see no key: in a report stands what anybody
@@ -19,15 +19,15 @@ import nh3
 
 from contend.errors import ContendError, InputError, UnknownThread
 from contend.models.research import ResearchReport
-from contend.report import to_bibtex
+from contend.report import PublishedReport, to_bibtex
 from contend.settings import Settings
 from contend.sources.readers.process import KEPT_VARIABLES
 from contend.stored_runs import StoredRun
 from contend.stores.leases import thread_name
 from contend.text import clean
 
-ReportFormat = Literal["md", "html", "json", "bibtex", "csv", "pdf", "docx"]
-"""`csv` holds the scores, `bibtex` the sources; `pdf` and `docx` need the extra `export`."""
+ReportFormat = Literal["md", "html", "json", "bibtex", "csv", "statements", "pdf", "docx"]
+"""`csv` and `statements` are tables of scores and of statements, `bibtex` the sources; `pdf`, `docx` need an extra."""
 
 MEDIA: dict[ReportFormat, str] = {
     "md": "text/markdown; charset=utf-8",
@@ -35,11 +35,16 @@ MEDIA: dict[ReportFormat, str] = {
     "json": "application/json; charset=utf-8",
     "bibtex": "application/x-bibtex; charset=utf-8",
     "csv": "text/csv; charset=utf-8",
+    "statements": "text/csv; charset=utf-8",
     "pdf": "application/pdf",
     "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 }
 
 _COLUMNS = ("rank", "team_id", "team", "round", "score", "exit_reason")
+_STATEMENT_COLUMNS = (
+    "place", "kind", "text", "quotes", "documents", "headings", "addresses", "passages", "read_at", "sums", "checks",
+    "doubt", "teams", "found_by",
+)  # fmt: skip
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 _DIGITS = 6
 """Of a score: a mean of percents has 0.9600000000000001 for 0.96."""
@@ -56,6 +61,8 @@ def report_file(settings: Settings, thread: str, report: ResearchReport, kind: R
     match kind:
         case "bibtex":
             return to_bibtex(report).encode()
+        case "statements":
+            return statements_csv(PublishedReport.model_validate_json(_stored_file(settings, thread, "json")))
         case "pdf":
             return to_pdf(_stored_file(settings, thread, "html"))
         case "docx":
@@ -86,10 +93,45 @@ def scores_csv(run: StoredRun) -> bytes:
         + [scores.get(name) for name in names]
         for row, scores in zip(rounds, metrics, strict=True)
     ]
+    return _table([*_COLUMNS, *names], lines)
+
+
+def statements_csv(report: PublishedReport) -> bytes:
+    """A row for each statement of a report's ledger; several values of a cell are separated by ` | `.
+
+    As `scores_csv` for spreadsheets. A report of a release without a ledger has no rows.
+    """
+    passages = {each.id: each for each in report.passages}
+    lines: list[Sequence[object]] = []
+    for each in report.statements:
+        cited = [passages[one] for one in each.passages if one in passages]
+        columns = (
+            each.quotes,
+            [one.title for one in cited],
+            [one.heading for one in cited],
+            [one.url for one in cited],
+            each.passages,
+            [one.read_at for one in cited],
+            each.sums,
+            [f"{one.check}: {one.outcome}" for one in each.checks],
+        )
+        lines.append(
+            [
+                each.place,
+                each.kind,
+                each.text,
+                *map(" | ".join, columns),
+                each.doubt,
+                " | ".join(each.teams),
+                " | ".join(each.found_by),
+            ]
+        )
+    return _table(_STATEMENT_COLUMNS, lines)
+
+
+def _table(columns: Sequence[str], lines: Sequence[Sequence[object]]) -> bytes:
     table = io.StringIO()
-    csv.writer(table, lineterminator="\r\n").writerows(
-        [[_cell(each) for each in line] for line in ((*_COLUMNS, *names), *lines)]
-    )
+    csv.writer(table, lineterminator="\r\n").writerows([[_cell(each) for each in line] for line in (columns, *lines)])
     return table.getvalue().encode("utf-8-sig")
 
 
@@ -111,8 +153,8 @@ _WEASYPRINT = (
 _PDF = ("-P", "-c", _WEASYPRINT, "--presentational-hints", "--allowed-protocols", "none", "-", "-")
 # The page's h1 is the document's title, which pandoc takes from its head.
 _DOCX = ("--sandbox", "--from=html", "--to=docx", "--shift-heading-level-by=-1", "--output=-")
-_LEFT_OUT = {"details", "h1"}
-"""Of the page in a Word document: the passages behind each source, which open on a screen; the title's second place."""
+_LEFT_OUT = {"aside", "button", "details", "h1"}
+"""Of the page in a Word document: what opens on a screen, and its buttons; the title's second place."""
 _NO_GLYPH = re.compile(r'^WARNING: \.notdef glyph rendered .*?: "(.+?)"', re.MULTILINE)
 
 

@@ -162,8 +162,8 @@ def report(
     thread: THREAD,
     *,
     kind: Annotated[
-        Literal["md", "html", "json", "bibtex", "csv", "pdf", "docx"],
-        Option("--format", help="What to write; `csv` holds the scores."),
+        Literal["md", "html", "json", "bibtex", "csv", "statements", "pdf", "docx"],
+        Option("--format", help="What to write; `csv` holds the scores, `statements` is a table of the statements."),
     ] = "md",
     out: Annotated[Path | None, Option(metavar="FILE", help="Write it there instead of to standard output.")] = None,
 ) -> None:
