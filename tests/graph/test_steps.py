@@ -336,7 +336,9 @@ async def test_nothing_is_called_not_found_before_every_source_was_searched_for_
     assert "part 1 is not to be called not found before it was searched in local" in told
 
 
-async def test_what_teams_hold_is_offered_by_number_to_one_that_begins_after_them(contest: Contest, vendors: Vendors) -> None:
+async def test_what_teams_hold_is_offered_by_number_to_one_that_begins_after_them(
+    contest: Contest, vendors: Vendors
+) -> None:
     orchestrator = contest.workspace / "config" / "orchestrator.toml"
     text = orchestrator.read_text("utf-8")
     # One after the other: nobody waits for what another team may still hand in.

@@ -54,6 +54,8 @@ from contend.writing import length_of, length_values
 WITH_PASSAGES = "correctness"
 """The metric whose judge has the cited passages at hand."""
 
+_LEAST_SHARED_CONTEXT = 64_000
+"""Of a smaller one the writer's passages would leave a judge too little for its reply."""
 BESIDE_TOKENS = 8_000
 """Passages that a judge sees beside those that a report cites."""
 
@@ -157,12 +159,13 @@ async def _judge_input(
     run = await services.run(task)
     profile = run.profile("evaluator")
     by_criteria = [each for each in configs if goes_by_criteria(run.library, each, run.options) and task["criteria"]]
+    shares = run.options.shares_model("writer", "evaluator")
     view = await report_view(
         services,
         submission,
         tokens=profile.evidence_tokens,
         beside=min(BESIDE_TOKENS, profile.tokens // 4),
-        shared=profile.evidence_tokens * 5 // 4 if run.options.shares_model("writer", "evaluator") else 0,
+        shared=profile.evidence_tokens * 5 // 4 if shares and profile.tokens >= _LEAST_SHARED_CONTEXT else 0,
     )
     nearest = await with_texts(services.documents, submission.nearest)
     citations = await citations_of(services, task, submission)
