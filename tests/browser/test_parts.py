@@ -57,7 +57,7 @@ def test_the_parts_of_the_question_fill_up_while_a_team_researches(page: Page, l
     page.get_by_label("Your question").fill(THEME)
     page.get_by_role("button", name="Start").click()
     team = page.locator(".team", has=page.get_by_role("heading", name="Alpha"))
-    parts = team.get_by_role("list", name="Parts of the question").first.get_by_role("listitem")
+    parts = team.get_by_role("list", name="Parts of the question").last.get_by_role("listitem")
 
     expect(parts).to_have_text(
         [
@@ -85,7 +85,8 @@ def test_the_parts_of_the_question_fill_up_while_a_team_researches(page: Page, l
     expect(team.get_by_text("That is all.")).to_be_visible()
 
     page.get_by_role("button", name="日本語").click()
-    expect(team.get_by_role("list", name="質問の項目").first.locator(".pill")).to_have_text(["回答あり", "一部", "記載なし"])
+    in_japanese = team.get_by_role("list", name="質問の項目").last
+    expect(in_japanese.locator(".pill")).to_have_text(["回答あり", "一部", "記載なし"])
     page.get_by_role("button", name="English").click()
 
 
