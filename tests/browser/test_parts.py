@@ -22,8 +22,9 @@ def server(tmp_path_factory: pytest.TempPathFactory, endpoint: Vendors) -> Itera
     """Its documents do not fit into what a team may hold."""
     folder = tmp_path_factory.mktemp("parts")
     workspace = prepared(folder / "workspace", write_kilns(folder / "kilns"))
-    with (workspace / "config" / "orchestrator.toml").open("a", encoding="utf-8") as config:
-        config.write(f"evidence_tokens = {TOO_FEW}\n")
+    orchestrator = workspace / "config" / "orchestrator.toml"
+    text = orchestrator.read_text("utf-8").replace("max_rounds = 2", "max_rounds = 1")
+    orchestrator.write_text(f"{text}evidence_tokens = {TOO_FEW}\n", "utf-8")
     with agent_server(workspace, OPENAI_BASE_URL=endpoint.base_url) as running:
         yield running
 
@@ -57,7 +58,7 @@ def test_the_parts_of_the_question_fill_up_while_a_team_researches(page: Page, l
     page.get_by_label("Your question").fill(THEME)
     page.get_by_role("button", name="Start").click()
     team = page.locator(".team", has=page.get_by_role("heading", name="Alpha"))
-    parts = team.get_by_role("list", name="Parts of the question").last.get_by_role("listitem")
+    parts = team.get_by_role("list", name="Parts of the question").get_by_role("listitem")
 
     expect(parts).to_have_text(
         [
@@ -85,7 +86,7 @@ def test_the_parts_of_the_question_fill_up_while_a_team_researches(page: Page, l
     expect(team.get_by_text("That is all.")).to_be_visible()
 
     page.get_by_role("button", name="日本語").click()
-    in_japanese = team.get_by_role("list", name="質問の項目").last
+    in_japanese = team.get_by_role("list", name="質問の項目")
     expect(in_japanese.locator(".pill")).to_have_text(["回答あり", "一部", "記載なし"])
     page.get_by_role("button", name="English").click()
 
