@@ -61,7 +61,7 @@ demo-steps: $(VENV)/core ## play a research in steps over a guide that its model
 	@rm -f $(DEMO)/steps/report.md $(DEMO)/steps/report.html $(DEMO)/steps/report.json
 	@OPENAI_API_KEY= OPENAI_BASE_URL= TAVILY_API_KEY= CONTEND_RECORD= CONTEND_WORKSPACE=$(DEMO)/workspace \
 		$(BIN)/contend run "$$(cat $(DEMO)/steps/question.txt)" --docs $(DEMO)/steps/documents --source local \
-		--team archivist --depth quick --rounds 1:1 --length brief --language en --no-learn --no-playbook \
+		--team archivist --depth quick --length brief --language en --no-learn --no-playbook \
 		--out $(DEMO)/steps --replay $(DEMO)/steps/recording.jsonl
 
 .PHONY: lint

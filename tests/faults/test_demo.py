@@ -15,10 +15,10 @@ from fakes.vendors import Vendors
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ("documents", "question.txt", "recording.jsonl")
-WRONG = "The grid company writes that the connection of 2.4 MW will be ready on 1 March 2027 at the earliest."
+WRONG = "Alken's class certificate ends on 30 November 2029"
 FACTS = (
-    "39 km", "29 min", "31 km", "38 min", "10,070,000", "13,700,000", "3,630,000", "26 February 2027", "46.57 million",
-    "30 June 2027", "1 December 2026", "1 March 2028", "31 January 2027", "84 percent", "four masters still needed",
+    "39 km", "29 min", "31 km", "38 in the replaced report", "10,070,000", "13,700,000", "3,630,000", "26 February 2027", "46.57 million",
+    "30 June 2027", "1 December 2026", "1 March 2028", "31 January 2027", "84 percent", "Four masters",
 )  # fmt: skip
 """What the documents answer: the newer winter and the older one named as such, sums, days, and a Japanese figure."""
 
@@ -77,7 +77,7 @@ def test_the_demos_report_answers_what_the_documents_answer_and_says_what_they_d
     report = demo.report.partition("## References")[0]
 
     assert [fact for fact in FACTS if fact not in report] == []
-    assert "What insuring Tern will cost is not told" in report
+    assert "No document says what insuring Tern will cost" in report
     assert "⚠" not in report
     assert "grid-letter.pdf" in demo.report
     assert "電池の低温特性" in demo.report
@@ -89,8 +89,8 @@ def test_a_wrong_year_is_refuted_by_code_and_mended_before_anybody_judges_it(dem
     (mended,) = [each for each in replies if (each["team"], each["prompt"]) == ("scout", "research/mend")]
 
     assert WRONG in json.dumps(written["reply"])
-    assert WRONG.replace("2027", "2028") in json.dumps(mended["reply"])
-    assert "1 March 2027" not in demo.report
+    assert WRONG.replace("2029", "2028") in json.dumps(mended["reply"])
+    assert "2029" not in demo.report
     assert "~~" not in demo.report
 
 
@@ -105,6 +105,8 @@ def test_each_team_gains_in_round_2_and_the_editor_merges_the_best(demo: Demo) -
     assert all(scores[team, 2] > scores[team, 1] for team in teams)
     assert len({scores[team, 2] for team in teams}) == 3
     assert "the merged report is chosen" in demo.out
+    assert "by 3 of 3 teams" in demo.report
+    assert "## Where the teams disagreed" in demo.report
     assert "merged of the best parts of 3 teams' reports" in demo.report
 
 
