@@ -144,7 +144,7 @@ def _seconds(use: Use, text: str, *, most: float = _MOST_SECONDS) -> float:
     """Of the processor; infinite where it was ended."""
     subject: Any = text.encode("utf-8", "replace") if isinstance(use.pattern.pattern, bytes) else text
     began = time.thread_time()
-    signal.setitimer(signal.ITIMER_VIRTUAL, most)
+    signal.setitimer(signal.ITIMER_VIRTUAL, min(most, _MOST_SECONDS))
     try:
         if use.at_one_place:
             use.pattern.match(subject)

@@ -17,7 +17,8 @@ ROOT = Path(__file__).parents[2]
 SHIPPED = ("documents", "question.txt", "recording.jsonl")
 WRONG = "Alken's class certificate ends on 30 November 2029"
 FACTS = (
-    "39 km", "29 min", "31 km", "38 in the replaced report", "10,070,000", "13,700,000", "3,630,000", "26 February 2027", "46.57 million",
+    "39 km", "29 min", "31 km", "38 in the replaced report", "10,070,000",
+    "13,700,000", "3,630,000", "26 February 2027", "46.57 million",
     "30 June 2027", "1 December 2026", "1 March 2028", "31 January 2027", "84 percent", "Four masters",
 )  # fmt: skip
 """What the documents answer: the newer winter and the older one named as such, sums, days, and a Japanese figure."""

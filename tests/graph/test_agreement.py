@@ -1,6 +1,7 @@
 """Which teams say a statement of the published report, and what is printed where they contradict each other."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -80,10 +81,7 @@ async def test_a_merged_report_says_whose_its_statements_are_and_where_teams_dis
     assert told(report, "summary 3") == (set(), set(), "")
     assert report["executive_summary"].startswith(("The vault is in Oslo[1].", "Oslo has the vault[1]."))
     section = markdown.partition("## Where the teams disagreed\n")[2].partition("\n## References")[0]
-    assert "How long backups are kept" in section
-    assert "Alpha: Backups are kept for 90 days. “kept for 90 days”" in section
-    assert "Beta: Backups are kept for 30 days. “for 30 days only”" in section
-    assert "The report follows" in section
+    assert re.search(r"- \*\*How long backups are kept\*\* \((Alpha, Beta|Beta, Alpha)\): the report follows", section)
     (disagreement,) = report["disagreements"]
     assert [each["place"] for each in disagreement["sides"]] == ["finding 2", "finding 2"]
     assert {each["team_id"]: each["quotes"] for each in disagreement["sides"]}["beta"] == ["for 30 days only"]
@@ -124,7 +122,7 @@ async def test_names_that_cannot_be_right_are_sent_back_and_then_left_out(contes
     assert told(report, "summary 2")[0] <= BOTH
     assert told(report, "summary 2")[2] == ""
     assert [each["why"] for each in report["disagreements"]] == ["Both are in force."]
-    assert "Undecided. Both are in force." in (outcome.markdown or "")
+    assert "undecided. Both are in force." in (outcome.markdown or "")
 
 
 async def test_of_a_teams_own_report_code_says_which_others_quote_the_same_words(

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from contend.models.record import Language, Record, ReloadedRecord, Score, Text, Theme, UtcDatetime, utc_now
-from contend.text import OPENS_BLOCK, WORDS, inert, shown_address, without_code, without_marks
+from contend.text import OPENS_BLOCK, WORDS, inert, shown_address, without_code
 
 SourceName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
 
@@ -301,16 +301,12 @@ class Disagreement(Record):
     decided: str = ""
 
     def to_markdown(self, language: Language) -> str:
-        """It as an item of a list, with its sides below it. Only quotes are not Markdown already."""
+        """It as an item of a list: between which teams, and what decided it. What each says stands in the JSON."""
         words = WORDS[language].agreement
-        sides = [
-            words.side.format(team=inert(each.team), text=each.text)
-            + "".join(words.quote.format(quote=inert(without_marks(quote))) for quote in each.quotes)
-            for each in self.sides
-        ]
-        team = next((inert(each.team) for each in self.sides if each.team_id == self.decided), "")
+        names = {each.team_id: inert(each.team) for each in self.sides}
+        team = names.get(self.decided, "")
         end = (words.decided if team else words.undecided).format(team=team, why=self.why).strip()
-        return "\n".join([f"- {self.point}", *(f"  - {each}" for each in [*sides, end])])
+        return f"- {words.point.format(point=self.point, teams=words.between.join(names.values()), end=end)}"
 
 
 SENTENCES_A_PARAGRAPH = 4

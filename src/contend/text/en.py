@@ -132,10 +132,10 @@ class AgreementWords(NamedTuple):
     found_count: str = "by {count} of {teams} teams: {statements}"
     found_statement: str = "{text} ({count} of {teams} teams)"
     heading: str = "Where the teams disagreed"
-    side: str = "{team}: {text}"
-    quote: str = " “{quote}”"
-    decided: str = "The report follows {team}: {why}"
-    undecided: str = "Undecided. {why}"
+    point: str = "**{point}** ({teams}): {end}"
+    between: str = ", "
+    decided: str = "the report follows {team}. {why}"
+    undecided: str = "undecided. {why}"
 
 
 class ProofWords(NamedTuple):

@@ -238,9 +238,9 @@ WORDS = Words(
         found_count="{teams}チーム中{count}チーム: {statements}",
         found_statement="{text}（{teams}チーム中{count}チーム）",
         heading="チームの見解が分かれた点",
-        side="{team}：{text}",
-        quote="「{quote}」",
-        decided="この報告は{team}に従う: {why}",
+        point="**{point}**（{teams}）: {end}",
+        between="、",
+        decided="この報告は{team}に従う。{why}",
         undecided="未決。{why}",
     ),
     proof=ProofWords(
