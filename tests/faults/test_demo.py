@@ -107,7 +107,7 @@ def test_each_team_gains_in_round_2_and_the_editor_merges_the_best(demo: Demo) -
     assert len({scores[team, 2] for team in teams}) == 3
     assert "the merged report is chosen" in demo.out
     assert "by 3 of 3 teams" in demo.report
-    assert "## Where the teams disagreed" in demo.report
+    assert "### Where the teams disagreed" in demo.report
     assert "merged of the best parts of 3 teams' reports" in demo.report
 
 

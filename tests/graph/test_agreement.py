@@ -80,7 +80,7 @@ async def test_a_merged_report_says_whose_its_statements_are_and_where_teams_dis
     assert [len(each) for each in told(report, "summary 2")] == [1, 0, 0]
     assert told(report, "summary 3") == (set(), set(), "")
     assert report["executive_summary"].startswith(("The vault is in Oslo[1].", "Oslo has the vault[1]."))
-    section = markdown.partition("## Where the teams disagreed\n")[2].partition("\n## References")[0]
+    section = markdown.partition("### Where the teams disagreed\n")[2].partition("\n### ")[0]
     assert re.search(r"- \*\*How long backups are kept\*\* \((Alpha, Beta|Beta, Alpha)\): the report follows", section)
     (disagreement,) = report["disagreements"]
     assert [each["place"] for each in disagreement["sides"]] == ["finding 2", "finding 2"]
@@ -88,7 +88,7 @@ async def test_a_merged_report_says_whose_its_statements_are_and_where_teams_dis
     assert disagreement["decided"] == disagreement["sides"][0]["team_id"]
     assert "### Found independently by several teams\n\n- by 2 of 2 teams: 3 statements\n" in markdown
     page = next((contest.workspace / "results").rglob("report.html")).read_text("utf-8")
-    assert "<h2>Where the teams disagreed</h2>" in page
+    assert "<h3>Where the teams disagreed</h3>" in page
     assert "<h3>Found independently by several teams</h3>" in page
     assert ResearchReport.model_validate(report).disagreements
     assert "disagreed" not in " ".join(each.text for each in read_draft(markdown).draft.sentences())

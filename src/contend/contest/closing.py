@@ -118,7 +118,16 @@ class ClosingNodes:
         )
         texts = await publish(
             ledger,
-            head_of(view, submission, options, doubtful=doubtful, agreement=agreement, left_out=left_out, usage=usage),
+            head_of(
+                view,
+                submission,
+                options,
+                doubtful=doubtful,
+                agreement=agreement,
+                disagreements=report.disagreements,
+                left_out=left_out,
+                usage=usage,
+            ),
             options,
             folder,
             lines=lines,

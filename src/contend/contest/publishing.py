@@ -13,7 +13,7 @@ from contend.contest.state import ContestView
 from contend.models.evaluation import Submission
 from contend.models.options import ResolvedOptions
 from contend.models.record import Language
-from contend.models.research import Draft, ResearchReport
+from contend.models.research import Disagreement, Draft, ResearchReport
 from contend.models.task import RunUsage
 from contend.report import (
     PublishedLine,
@@ -93,6 +93,7 @@ def head_of(
     *,
     doubtful: Sequence[DoubtfulLine],
     agreement: Agreement,
+    disagreements: Sequence[Disagreement] = (),
     left_out: list[str],
     usage: RunUsage,
 ) -> ReportHead:
@@ -133,6 +134,7 @@ def head_of(
         unverified=[each.line(language) for each in doubtful],
         sums=calculated(submission.draft),
         found=agreement.lines(submission.draft, language),
+        disagreed=[each.line(language) for each in disagreements],
         speaking=_speaking_sources(submission, language),
         withheld=named_sources(submission.report, submission.draft.withheld, language),
         lessons=[bullet["content"] for bullet in state["bullets"] if bullet["id"] in submission.draft.bullets_used],

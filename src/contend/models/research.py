@@ -300,13 +300,13 @@ class Disagreement(Record):
     why: str = ""
     decided: str = ""
 
-    def to_markdown(self, language: Language) -> str:
-        """It as an item of a list: between which teams, and what decided it. What each says stands in the JSON."""
+    def line(self, language: Language) -> str:
+        """Between which teams, and what decided it, as Markdown. What each says stands in the JSON."""
         words = WORDS[language].agreement
         names = {each.team_id: inert(each.team) for each in self.sides}
         team = names.get(self.decided, "")
         end = (words.decided if team else words.undecided).format(team=team, why=self.why).strip()
-        return f"- {words.point.format(point=self.point, teams=words.between.join(names.values()), end=end)}"
+        return words.point.format(point=self.point, teams=words.between.join(names.values()), end=end)
 
 
 SENTENCES_A_PARAGRAPH = 4
@@ -452,9 +452,6 @@ class ResearchReport(ReloadedRecord):
             parts += [f"## {headings.analysis}", self.detailed_analysis]
         if self.constraints_and_challenges:
             parts += [f"## {headings.limits}", self.constraints_and_challenges]
-        if self.disagreements:
-            lines = "\n".join(each.to_markdown(language) for each in self.disagreements)
-            parts += [f"## {WORDS[language].agreement.heading}", lines]
         if named := self.named_sources():
             # A name that begins with a number or a dash would open a list of its own.
             names = (OPENS_BLOCK.sub(r"\1\\", _address(source, folders), count=1) for source in named)

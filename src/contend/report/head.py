@@ -22,7 +22,8 @@ class ReportHead(Publication):
     `speaking`: for each source that holds text addressed to AI systems its mark and title; `withheld`: the same for
     those whose orders a sentence repeated that was left out.
     `sums`: behind each calculated statement its arithmetic, with the value.
-    `found`: how many statements several teams found independently, and those of the opening.
+    `found`: how many statements several teams found independently, and those of the opening; `disagreed`: a line, as
+    Markdown, for each matter on which their reports contradict each other.
     `sources_off` gives the reason by source, `models` the model by role, `seconds` the run's active time; `left_out`
     are lines on documents that were not searched, `unread` the reason for each page of which only a summary was read,
     `missing` the one for each reference that was not retrieved.
@@ -46,6 +47,7 @@ class ReportHead(Publication):
     unverified: list[str] = Field(default_factory=list)
     sums: list[str] = Field(default_factory=list)
     found: list[str] = Field(default_factory=list)
+    disagreed: list[str] = Field(default_factory=list)
     speaking: list[str] = Field(default_factory=list)
     withheld: list[str] = Field(default_factory=list)
     lessons: list[str] = Field(default_factory=list)
@@ -59,6 +61,7 @@ def head_markdown(head: ReportHead, language: Language) -> str:
         lines += ["", f"### {words.leaderboard}", "", *_table(head.leaderboard, language)]
     lists = (
         (words.the_editor, map(plain_title, head.editor)),
+        (words.agreement.heading, head.disagreed),
         (words.lessons, map(plain_title, head.lessons)),
         (words.unverified, head.unverified),
         (words.sums, map(plain_title, head.sums)),

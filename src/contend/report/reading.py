@@ -48,7 +48,7 @@ _REFERENCE_HEADINGS = {
     name.casefold() for words in WORDS.values() for name in (words.headings.references, words.headings.also_read)
 }
 _REFERENCE_HEADINGS |= {"sources", "bibliography", "works cited", "出典", "引用文献", "参照"}
-_APPENDICES = tuple(f"## {name}" for words in WORDS.values() for name in (words.about_run, words.agreement.heading))
+_APPENDICES = tuple(f"## {words.about_run}" for words in WORDS.values())
 _OWN_REFERENCES = tuple(f"## {words.headings.references}" for words in WORDS.values())
 _UNCITED = (
     re.escape(line).replace(r"\{count\}", r"[\d,]+") for words in WORDS.values() for line in words.counts["uncited"]
