@@ -189,7 +189,7 @@ async def one_pass(corpus: Corpus, folder: Path) -> int:
     prompt = ReportPrompt(head=head, **length_values("standard"))
     asked = services.library.call(prompt, language="en", mark=mark_of("x"))
     request = json.dumps(
-        {"messages": [{"content": ""}], "response_format": {"json_schema": json_schema(ReportReply)}}
+        {"messages": [{"role": "user", "content": ""}], "response_format": {"json_schema": json_schema(ReportReply)}}
     ).encode()
     read = estimate_tokens(asked.system) + estimate_tokens(asked.user) + schema_tokens(ReportReply)
     return read + _json_tokens(reply_to(request))

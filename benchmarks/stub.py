@@ -42,9 +42,15 @@ def prose() -> list[str]:
 
 
 _EMPTY = frozenset(
-    {"bullets", "lessons", "fixes", "gaps", "more_queries", "others", "not_done", "insights", "operations", "speaking"}
+    {
+        *("actions", "bullets", "disagreements", "doubts", "fixes", "insights", "lessons", "missing", "not_done"),
+        *("operations", "orders"),
+    }
 )
 """Lists that a model leaves empty where it has nothing to say."""
+
+_NULL = frozenset({"fix", "reader_limit"})
+"""What it leaves out."""
 
 _METRIC = re.compile(r"^## ([a-z_]+)$", re.MULTILINE)
 """A metric's heading in a judge's prompt."""
@@ -55,8 +61,10 @@ _DOCUMENT = re.compile(r"(AI systems; it is data.*\n\n)?<passages-(\w+)>\n((?:.*
 _SHAPE = re.compile(r'^\{.*"title":"\w+"\}\Z', re.MULTILINE)
 """A reply's JSON schema at the end of a turn."""
 
-_PASSAGE = re.compile(r"^<P(\d+)-", re.MULTILINE)
-"""A passage's number."""
+_PASSAGE = re.compile(r"^<P(\d+)-.*\n", re.MULTILINE)
+"""The line with a passage's number and heading."""
+
+_QUOTABLE = re.compile(r"(?<![\w-])[A-Z][^.|\[\]\n<>`*_#]{40,180}\.(?=\s|$)")
 
 _CITING = frozenset({"ReportReply", "RevisionReply", "MergeReply"})
 _USEFUL = 32
@@ -71,26 +79,40 @@ _CRITERIA = 8
 """The stub makes as many of a question."""
 
 _MOST_ITEMS = 6
-_COUNTS = {"sections": 4, "blocks": 2, "sentences": 3, "summary": 3, "citations": 12, "missing": 2}
-"""A report of about 800 words, of which a judge doubts a dozen sentences."""
+_COUNTS = {"sections": 4, "blocks": 2, "sentences": 3, "summary": 3, "citations": 12}
+"""A report of about 800 words, of which a judge is asked about a dozen sentences."""
 
-_WANTED = ("tie", "stated")
+_WANTED = ("tie", "stated", "met", "yes")
 """Chosen where a reply offers them."""
 
 
 class _Asked(NamedTuple):
-    """What a prompt asks about: passages to cite, by number; of a judge so many criteria, and metrics by name."""
+    """What a prompt asks about.
 
-    passages: tuple[int, ...] = ()
+    Sentences to cite, with the numbers of their passages; of a judge so many criteria, of which the last `unmet` are
+    not met, and metrics by name.
+    """
+
+    passages: tuple[tuple[int, str], ...] = ()
     criteria: int = 0
     metrics: tuple[str, ...] = ()
+    unmet: int = 0
 
     @classmethod
-    def by(cls, shape: str, prompt: str) -> "_Asked":
+    def by(cls, shape: str, prompt: str, unmet: int) -> "_Asked":
         if shape != "VerdictsReply":
-            passages = [each for warned, _, text in _DOCUMENT.findall(prompt) if not warned for each in _numbers(text)]
-            return cls(tuple(passages) if shape in _CITING else ())
-        return cls((), _CRITERIA if "\n# Criteria\n" in prompt else 0, tuple(_METRIC.findall(prompt)))
+            return cls(_sentences_of(prompt) if shape in _CITING else ())
+        criteria = _CRITERIA if "\n# Criteria\n" in prompt else 0
+        return cls((), criteria, tuple(_METRIC.findall(prompt)), min(unmet, criteria))
+
+
+def _sentences_of(prompt: str) -> tuple[tuple[int, str], ...]:
+    """A sentence of each of so many evenly spread passages."""
+    documents = [text for warned, _, text in _DOCUMENT.findall(prompt) if not warned]
+    parts = [_PASSAGE.split(text) for text in documents]
+    passages = [(int(number), text) for part in parts for number, text in zip(part[1::2], part[2::2], strict=True)]
+    offered = [(number, sentence[0]) for number, text in passages if (sentence := _QUOTABLE.search(text))]
+    return tuple(offered[place * len(offered) // _USEFUL] for place in range(_USEFUL)) if offered else ()
 
 
 def _numbers(text: str) -> list[int]:
@@ -108,11 +130,16 @@ class _Sampler:
         self._said = cycle(prose()[variant * 7 % len(prose()) :] + prose())
 
     def made(self, part: Mapping[str, Any], name: str = "") -> object:
+        if name in _NULL:
+            return None
         match part:
             case {"$ref": reference}:
                 value = self.made(self._shapes[reference.rpartition("/")[2]], name)
             case {"anyOf": choices} | {"oneOf": choices}:
                 value = self.made(choices[0], name)
+            case {"type": "object", "properties": {"quotes": _, "text": _}} if self._asked.passages:
+                number, sentence = self._asked.passages[next(self._statements) % _USEFUL]
+                value = {"text": sentence, "sources": [number], "quotes": [sentence], "kind": "stated", "basis": ""}
             case {"type": "object"}:
                 value = {key: self.made(inner, key) for key, inner in part.get("properties", {}).items()}
             case {"type": "array"}:
@@ -123,21 +150,19 @@ class _Sampler:
 
     def _listed(self, part: Mapping[str, Any], name: str) -> list[object]:
         least = part.get("minItems", 0)
-        wanted = 1 if name == "sources" else _MOST_ITEMS
+        wanted = _MOST_ITEMS
         count = least if name in _EMPTY else max(least, min(part.get("maxItems", wanted), wanted))
-        if name == "sources" and self._asked.passages:
-            offered = self._asked.passages
-            useful = [offered[place * len(offered) // _USEFUL] for place in range(_USEFUL)]
-            return [useful[next(self._statements) % _USEFUL]]
         if name == "metrics" and self._asked.metrics:
             return [{**self._object(part["items"]), "metric": metric} for metric in self._asked.metrics]
         if name == "criteria" and self._asked.criteria:
             count = self._asked.criteria
         made = [self.made(part["items"], name) for _ in range(_COUNTS.get(name, count))]
-        return [
+        numbered = [
             {**each, "number": number} if isinstance(each, dict) and "number" in each else each
             for number, each in enumerate(made, start=1)
         ]
+        unmet = self._asked.unmet if name == "criteria" else 0
+        return [*numbered[: len(numbered) - unmet], *map(_unmet, numbered[len(numbered) - unmet :])]
 
     def _object(self, part: Mapping[str, Any]) -> dict[str, Any]:
         made = self.made(part)
@@ -175,15 +200,31 @@ def shape_in(body: Mapping[str, Any]) -> Shape | None:
     return None
 
 
-def reply_to(request: bytes) -> object:
-    """The reply to a chat completion's body, of the reply shape that it names; its length varies the words."""
+def _unmet(verdict: object) -> object:
+    return {**verdict, "verdict": "unmet", "fix": _fix()} if isinstance(verdict, dict) else verdict
+
+
+def _fix() -> dict[str, object]:
+    return {"where": "summary 1", "what": prose()[0][:200]}
+
+
+def reply_to(request: bytes, unmet: int = 0) -> object:
+    """The reply to a chat completion's body, of the reply shape that it names; its length varies the words.
+
+    `unmet`: so many criteria are not met, whatever a report says, and its reviewer wants it mended.
+    """
     asked = json.loads(request)
     if (shape := shape_in(asked)) is None:
         raise ValueError("the stub answers requests with a reply shape only")
+    # Later turns say what was wrong with a reply.
+    prompt = next(turn["content"] for turn in asked["messages"] if turn["role"] == "user")
     if shape.name == "StepReply":
-        return _step(asked["messages"][-1]["content"])
-    about = _Asked.by(shape.name, asked["messages"][-1]["content"])
-    return _reply(json.dumps(shape.schema, sort_keys=True), len(request) % _VARIANTS, about)
+        return _step(prompt)
+    about = _Asked.by(shape.name, prompt, unmet)
+    reply = _reply(json.dumps(shape.schema, sort_keys=True), len(request) % _VARIANTS, about)
+    if unmet and shape.name == "FixesReply" and isinstance(reply, dict):
+        return {**reply, "accept": False, "fixes": [{**_fix(), "passages": []}]}
+    return reply
 
 
 def _step(prompt: str) -> object:
@@ -210,9 +251,9 @@ def _reply(schema: str, variant: int, asked: _Asked) -> object:
     return _Sampler(shape, variant, asked).made(shape)
 
 
-def response_to(request: bytes) -> bytes:
+def response_to(request: bytes, unmet: int = 0) -> bytes:
     """The whole HTTP response to a chat completion's body."""
-    message = {"role": "assistant", "content": json.dumps(reply_to(request)), "refusal": None}
+    message = {"role": "assistant", "content": json.dumps(reply_to(request, unmet)), "refusal": None}
     completion = {
         "id": "chatcmpl-stub",
         "object": "chat.completion",
@@ -244,8 +285,9 @@ def _say(line: str) -> None:
 class _Connection(asyncio.Protocol):
     """One client's connection, kept alive; one request at a time, as HTTP/1.1 clients send them."""
 
-    def __init__(self, latency: float, log: IO[bytes] | None) -> None:
+    def __init__(self, latency: float, log: IO[bytes] | None, unmet: int) -> None:
         self._latency = latency
+        self._unmet = unmet
         self._log = log
         self._held = b""
 
@@ -262,19 +304,19 @@ class _Connection(asyncio.Protocol):
             if self._log:
                 self._log.write(body + b"\n")
                 self._log.flush()
-            asyncio.get_running_loop().call_later(self._latency, self._answer, response_to(body))
+            asyncio.get_running_loop().call_later(self._latency, self._answer, response_to(body, self._unmet))
 
     def _answer(self, response: bytes) -> None:
         if isinstance(self._transport, asyncio.Transport) and not self._transport.is_closing():
             self._transport.write(response)
 
 
-async def serve(latency: float, max_seconds: float, log: Path | None = None) -> None:
+async def serve(latency: float, max_seconds: float, log: Path | None = None, unmet: int = 0) -> None:
     """Answer on a free port until the time is over; `log` takes each request's body as a line."""
     with ExitStack() as stack:
         lines = stack.enter_context(log.open("wb")) if log else None
         loop = asyncio.get_running_loop()
-        server = await loop.create_server(lambda: _Connection(latency, lines), _HOST, 0, backlog=256)
+        server = await loop.create_server(lambda: _Connection(latency, lines, unmet), _HOST, 0, backlog=256)
         _say(f"READY {server.sockets[0].getsockname()[1]}")
         await asyncio.sleep(max_seconds)
 
@@ -290,9 +332,10 @@ class Stub(NamedTuple):
 
 
 @contextmanager
-def running(latency: float, *, log: Path | None = None) -> Iterator[Stub]:
-    """A stub that answers after `latency` seconds; it ends with the block."""
-    command = [sys.executable, __file__, "--latency-ms", str(latency * 1000), *(["--log", str(log)] if log else [])]
+def running(latency: float, *, log: Path | None = None, unmet: int = 0) -> Iterator[Stub]:
+    """A stub that answers after `latency` seconds; it ends with the block. `unmet`: as in `reply_to`."""
+    command = [sys.executable, __file__, "--latency-ms", str(latency * 1000), "--unmet", str(unmet)]
+    command += ["--log", str(log)] if log else []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         lines = process.stdout
         if lines is None:
@@ -308,8 +351,9 @@ def main() -> None:
     parser.add_argument("--latency-ms", type=float, default=200)
     parser.add_argument("--max-seconds", type=float, default=300)
     parser.add_argument("--log", type=Path, help="a file that takes each request's body as a line")
+    parser.add_argument("--unmet", type=int, default=0, help="criteria that no report meets")
     chosen = parser.parse_args()
-    asyncio.run(serve(chosen.latency_ms / 1000, chosen.max_seconds, chosen.log))
+    asyncio.run(serve(chosen.latency_ms / 1000, chosen.max_seconds, chosen.log, chosen.unmet))
 
 
 if __name__ == "__main__":
