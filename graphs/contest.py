@@ -5,7 +5,8 @@ Each node, what it does, and what comes next: → one of these, ⇒ one for each
     start                                               → open_run
     open_run        settles options, refuses bad input  → set_criteria
     set_criteria    what a very good report has         ⇒ team
-    team            a team's rounds: team.py            → find_near_ties
+    team            a team's rounds: team.py            → find_near_ties, or → choose_step
+    choose_step     what follows, with the depth auto   ⇒ team, compare_pair, or → synthesize, pick_winner
     find_near_ties  whose best scores are nearly equal  → synthesize, ⇒ compare_pair, or → pick_winner
     synthesize  merges ⇒ look_up, score_merged, compare_merged, collect_looks, review_merged, mend_merged, choose_report
     look_up         what editor or reviewer wants to see → collect_looks

@@ -4,7 +4,7 @@ A run is a list of steps. Each says how many calls it makes at least and at most
 its replies are, in tokens at least and at most. All else is sums.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from contend.llm.budget import cost_usd
 from contend.llm.chat import schema_tokens
 from contend.models import evaluation as judging
 from contend.models import replies
-from contend.models.options import LENGTH_WORDS, Role, TeamConfig
+from contend.models.options import LENGTH_WORDS, ResolvedOptions, Role, TeamConfig
 from contend.models.playbook import CurationReply, ReflectionReply
 from contend.models.replies import Reply
 from contend.preflight import Opening
@@ -70,13 +70,46 @@ _LIKELY_STEPS = _span(3, 10)
 
 def estimate_run(opening: Opening, models: ModelsConfig, *, corpus: int | None = None) -> RunEstimate:
     """The range of a run; `models` tells prices, `corpus` how many tokens its own documents have, where it is known."""
-    if not opening.options.models:
+    options, teams = opening.options, opening.teams
+    if not options.models:
         return RunEstimate((0, 0), (0, 0), (0.0, 0.0))
-    calls = sum((step.calls for step in _Plan(opening, corpus).steps()), start=_span(0, 0))
-    question = estimate_tokens(opening.theme) + estimate_tokens(opening.options.instructions)
+    whole = _estimate(opening.theme, options, teams, models, corpus)
+    if options.depth != "auto":
+        return whole
+    least = _estimate(opening.theme, *_least(options, teams), models, corpus)
+    usd = (least.usd[0], whole.usd[1]) if least.usd and whole.usd else None
+    return RunEstimate((least.calls[0], whole.calls[1]), (least.tokens[0], whole.tokens[1]), usd)
+
+
+def _least(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> tuple[ResolvedOptions, Sequence[TeamConfig]]:
+    """What `auto` plays where nothing is left open: one team, unless others are named, and no more than it has to."""
+    synthesis = options.synthesis and "synthesis" in options.named
+    least = options.model_copy(update={"max_rounds": options.min_rounds, "synthesis": synthesis})
+    return least, teams[:1] if options.begins_with_one else teams
+
+
+def contest_tokens(options: ResolvedOptions, teams: Sequence[TeamConfig], *, rounds: int, spent: int) -> int:
+    """About how many tokens a contest of all teams would have used where the first used `spent` in so many rounds.
+
+    As many times as much as the estimate says, to two digits.
+    """
+    without_lessons = options.model_copy(update={"learn": False})
+    alone = without_lessons.model_copy(update={"min_rounds": rounds, "max_rounds": rounds})
+    whole, part = (
+        sum(_estimate("", options_of, teams_of, ModelsConfig(default=""), None).tokens)
+        for options_of, teams_of in ((without_lessons, teams), (alone, teams[:1]))
+    )
+    return int(float(f"{spent * whole / part:.1e}"))
+
+
+def _estimate(
+    theme: str, options: ResolvedOptions, teams: Sequence[TeamConfig], models: ModelsConfig, corpus: int | None
+) -> RunEstimate:
+    calls = sum((step.calls for step in _Plan(options, teams, corpus).steps()), start=_span(0, 0))
+    question = estimate_tokens(theme) + estimate_tokens(options.instructions)
     tokens, usd = _span(0, 0), _span(0, 0)
     is_priced = True
-    for step in _Plan(opening, corpus, likely=True).steps():
+    for step in _Plan(options, teams, corpus, likely=True).steps():
         prompt = _FRAME + step.holds + schema_tokens(step.shape) + question
         tokens += step.calls * (prompt + step.reply)
         costs = [
@@ -99,10 +132,12 @@ class _Plan:
     `likely`: what most runs do, instead of all that one may do.
     """
 
-    def __init__(self, opening: Opening, corpus: int | None, *, likely: bool = False) -> None:
+    def __init__(
+        self, options: ResolvedOptions, teams: Sequence[TeamConfig], corpus: int | None, *, likely: bool = False
+    ) -> None:
         self._likely = likely
-        self._opening = opening
-        self._options = options = opening.options
+        self._teams = teams
+        self._options = options
         self._corpus = corpus if options.sources == ["local"] else None
         # A reader's own limit holds in place of the length; a question of many parts has up to twice the room.
         words = _span(min(LENGTH_WORDS.values()), 2 * LENGTH_WORDS[options.length])
@@ -117,7 +152,7 @@ class _Plan:
         """Rounds with steps, reviews and a round judge behind them."""
 
     def steps(self) -> Iterator[_Step]:
-        options, teams = self._options, self._opening.teams
+        options, teams = self._options, self._teams
         evaluator = options.models["evaluator"]
         for team in teams:
             yield from self._of_team(team)
@@ -141,7 +176,9 @@ class _Plan:
 
         rounds, drafts = self._rounds, team.max_iterations or self._options.max_iterations
         mends_only, researched = self._options.mends_only, self._of_research[1]
-        judge, decisions = self._options.models["judge"], _span(0, 0 if mends_only else rounds[1])
+        # Where rounds only mend, and mostly with the depth `auto`, rules decide.
+        by_rules = mends_only or (self._likely and self._options.depth == "auto")
+        judge, decisions = self._options.models["judge"], _span(0, 0 if by_rules else rounds[1])
         if team.kind == "graph":  # what its own calls cost, nobody can say before
             rounds = np.minimum(rounds, self._of_research)
             yield from self._scoring(rounds)
@@ -151,7 +188,7 @@ class _Plan:
         yield from self._researching(model("supervisor"))
         at_work = self._at_work(writer)
         # What several teams hold is asked about once.
-        yield _Step(reviewer, replies.InjectionReply, _span(1 / len(self._opening.teams), 1), _SCREENING, at_work)
+        yield _Step(reviewer, replies.InjectionReply, _span(1 / len(self._teams), 1), _SCREENING, at_work)
         yield _Step(writer, replies.ReportReply, _span(1, 1), self._draft_reply, at_work)
         # Later rounds begin with the best report, which is the first of their drafts.
         later = 1 if mends_only else max(1, drafts - 1)
@@ -160,7 +197,9 @@ class _Plan:
         yield _Step(writer, replies.RevisionReply, revisions, self._draft_reply * _span(0.4, 1), revising)
         mends = _span(0, rounds[1] if self._likely else 1 + revisions[1])
         yield _Step(writer, replies.MendedReply, mends, _MENDED, at_work + _span(0, 1500))
-        reviews = _span(drafts > 1, (drafts - 1) * (1 + MOST_LOOKS) + (researched - 1) * max(0, drafts - 2))
+        # Where all was read whole there is nothing to open.
+        looks = 0 if self._likely and self._read_whole(writer) else MOST_LOOKS
+        reviews = _span(drafts > 1, (drafts - 1) * (1 + looks) + (researched - 1) * max(0, drafts - 2))
         yield _Step(reviewer, replies.FixesReply, reviews, _REVIEW, at_work + self._draft)
         yield from self._scoring(rounds)
         yield _Step(judge, judging.JudgmentReply, decisions, _JUDGMENT, brief + self._draft)

@@ -92,6 +92,8 @@ class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
         options = self._options(context, whole)
         request = self._complete_input(request, options, whole)
         async with self._with_saver(whole) as graph, graph._leased(request, whole) as checked_input:  # noqa: SLF001 - a copy of its own
+            if self._is_contest and not isinstance(checked_input, Mapping):
+                await graph._check_depth(options, whole)  # noqa: SLF001 - a copy of its own
             if graph is not self:  # what a workspace keeps goes on after a kill at any moment
                 how["durability"] = how.get("durability") or "sync"
             stream = CompiledStateGraph.astream(graph, checked_input, config, context=options, **how)
@@ -261,6 +263,12 @@ class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
             resume = request.resume if isinstance(request, Command) else None
             await run_guard.note_going_on(self.services, snapshot, resume if isinstance(resume, dict) else None)
         return request
+
+    async def _check_depth(self, options: Record | None, config: RunnableConfig) -> None:
+        """A resume's context changes no run: one with another depth is refused."""
+        thread_id, depth = _thread_of(config), run_options(options).depth
+        if depth and thread_id and self.checkpointer:
+            run_guard.check_depth(str(thread_id), await CompiledStateGraph.aget_state(self, config), depth)
 
     async def _note(self, thread_id: str, thread_lease: Lease) -> None:
         """Record that the run stopped, unless another process took it over, and release its memory."""

@@ -25,7 +25,7 @@ from contend.models.task import checked_theme
 from contend.readiness import NotReady, check_contexts, check_ready, models_of_run
 from contend.registry import takes, team_kind
 from contend.services import Services
-from contend.settings import RunSetup
+from contend.settings import RunSetup, environment_options
 from contend.settings.files import criteria_fingerprint, read_criteria
 from contend.stores.checkpoints import check_checkpointer
 from contend.text import WORDS, clean, estimate_tokens, reason_text, shorten
@@ -274,11 +274,13 @@ def _last_human(messages: Sequence[AnyMessage]) -> AnyMessage | None:
 
 
 def config_fingerprint(services: Services, options: ResolvedOptions) -> dict[str, str]:
-    """What a resume compares: each config file in effect, people's criteria, and all prompts together. Blocking."""
+    """What a resume compares: config files in effect, people's criteria, prompts, the environment's depth. Blocking."""
+    depth = environment_options().depth
     return {
         **services.config.fingerprint,
         **criteria_fingerprint(services.folder, options.criteria),
         "prompts": services.library.fingerprint(options.language),
+        **({"CONTEND_DEPTH": depth} if depth else {}),
     }
 
 
@@ -399,12 +401,15 @@ def _teams_with_sources(teams: Sequence[TeamConfig], on: Sequence[str], *, by_ca
 def _entering(teams: Sequence[TeamConfig], on: Sequence[str], options: ResolvedOptions) -> list[TeamConfig]:
     """As many teams as the depth says, best fit first.
 
-    First those made for own documents, where there are some, then those whose other needs are on, then the rest.
+    First those made for own documents, where there are some, then those whose other needs are on, then the rest. With
+    the depth `auto` the first team of the config comes before them.
     """
     of_documents = [team for team in teams if "local" in team.needs and "local" in on]
     with_needs = [team for team in teams if team.needs and team not in of_documents]
     others = [team for team in teams if not team.needs]
-    return [*of_documents, *with_needs, *others][: DEPTHS[options.depth].teams]
+    by_fit = [*of_documents, *with_needs, *others]
+    first = teams[:1] if options.depth == "auto" else []
+    return [*first, *(team for team in by_fit if team not in first)][: DEPTHS[options.depth].teams]
 
 
 def _has_source(team: TeamConfig, on: Sequence[str], *, by_caller: bool) -> bool:

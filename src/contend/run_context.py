@@ -194,8 +194,7 @@ class RunContext:
             StoreError: the record can't be written.
         """
         await self.keep_options()
-        for team in teams:
-            await self.record.save_team_status(self.execution_id, TeamStatus(team_id=team.team_id, team_name=team.name))
+        await self.enter_teams(teams)
         await self.record.start_execution(
             ExecutionRow(
                 execution_id=self.execution_id,
@@ -206,6 +205,15 @@ class RunContext:
                 models=self.options.model_names,
             )
         )
+
+    async def enter_teams(self, teams: Sequence[TeamConfig]) -> None:
+        """On record, as teams that are to play, and on the leaderboard.
+
+        Raises:
+            StoreError: the record can't be written.
+        """
+        for team in teams:
+            await self.record.save_team_status(self.execution_id, TeamStatus(team_id=team.team_id, team_name=team.name))
         self.board.enter(self.execution_id, [(team.team_id, team.name) for team in teams])
 
     async def wait_for_record(self) -> None:

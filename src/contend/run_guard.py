@@ -11,7 +11,7 @@ from contend.approval import Question, question_event, waiting_line
 from contend.contest.state import TeamOutcome
 from contend.errors import CheckpointError, InputError, RunChanged, StoreError, UnknownThread
 from contend.models.events import RunResumed, RunStopped
-from contend.models.options import ResolvedOptions
+from contend.models.options import Depth, ResolvedOptions
 from contend.models.task import RunStatus
 from contend.preflight import config_fingerprint
 from contend.run_context import options_file
@@ -63,6 +63,17 @@ async def check_resumable(services: Services, thread_id: str, snapshot: StateSna
     await check_texts(services, thread_id, snapshot)
     if not force:
         await asyncio.to_thread(_check_fingerprint, services, thread_id, snapshot.values)
+
+
+def check_depth(thread_id: str, snapshot: StateSnapshot, depth: Depth | None) -> None:
+    """Whether a run goes on with the depth that it began with, where whoever goes on with it names one.
+
+    Raises:
+        RunChanged: with another one.
+    """
+    began = snapshot.values.get("options", {}).get("depth")
+    if not is_finished(snapshot) and depth and began and depth != began:
+        raise RunChanged(f"thread {thread_id!r}: depth: the run began with {began!r}, not {depth!r}: leave it out")
 
 
 def check_contest(thread_id: str, snapshot: StateSnapshot) -> None:

@@ -308,6 +308,6 @@ def _line_name(event: Event) -> str:
             return "report_merged"
         case events.WinnerPicked(published="editor"):
             return "merge_picked"
-        case events.WinnerPicked(team_id=str()) | events.RunStarted() | events.RoundScored():
+        case events.StepChosen() | events.WinnerPicked(team_id=str()) | events.RunStarted() | events.RoundScored():
             return event.type
     return ""

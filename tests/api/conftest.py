@@ -16,7 +16,6 @@ from fakes.servers import Server, agent_server
 from fakes.vendors import Vendors
 
 OPTIONS = """
-[options]
 sources = ["local"]
 documents = ["{documents}"]
 evidence_tokens = {tokens}

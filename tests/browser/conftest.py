@@ -15,7 +15,6 @@ from fakes.vendors import Vendors
 expect.set_options(timeout=180_000)
 
 CONFIG = """
-[options]
 documents = ["{documents}", "music"]
 sources = ["local"]
 learn = false

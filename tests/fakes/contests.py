@@ -28,9 +28,9 @@ max_rounds = 2
 max_concurrent_teams = {cap}
 """
 
-ALL_TEAMS = """
+DEPTH = """
 [options]
-depth = "deep"
+depth = "{depth}"
 """
 
 TEAM = """team_id = "{name}"
@@ -55,15 +55,17 @@ def write_workspace(
     seconds: int = 600,
     cap: int = 8,
     reads: int = LARGE_CONTEXT,
+    depth: str = "",
 ) -> None:
     """Config of a contest in which a team's model name is its id, so that faults can be aimed at one team.
 
-    All of its teams enter. Every model reads so many tokens.
+    All of its teams enter, at the same time unless the depth says otherwise. Every model reads so many tokens.
     """
     (folder / "config" / "teams").mkdir(parents=True, exist_ok=True)
     entries = "".join(f'\n[[orchestrator.teams]]\nconfig = "config/teams/{name}.toml"\n' for name in teams)
     text = ORCHESTRATOR.format(seconds=seconds, cap=cap) + entries
-    (folder / "config" / "orchestrator.toml").write_text(text + (ALL_TEAMS if len(teams) > 3 else ""), "utf-8")
+    options = DEPTH.format(depth=depth or ("deep" if len(teams) > 3 else "standard"))
+    (folder / "config" / "orchestrator.toml").write_text(text + options, "utf-8")
     models = resource("config/models.toml").read_text("utf-8").replace("[context]", f'[context]\n"*" = {reads}')
     (folder / "config" / "models.toml").write_text(models, "utf-8")
     for name in teams:

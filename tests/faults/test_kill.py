@@ -3,10 +3,10 @@
 Calls that are in flight at the kill hang, so that none of them counts as answered: all others are made once.
 """
 
+import json
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ from fakes.vendors import Vendors, Where
 
 THREAD = "killed"
 ROUNDS = ("--rounds", "2:3")
+AUTO = ("--depth", "auto", "--rounds", "1:2")
 METRICS = """[[evaluator.metrics]]
 name = "coverage"
 
@@ -41,7 +42,7 @@ def write_contest(workspace: Path, *, cap: int) -> None:
     """Two teams that do not read all documents whole, three metrics of which two are asked of models."""
     write_workspace(workspace, cap=cap)
     with (workspace / "config" / "orchestrator.toml").open("a", encoding="utf-8") as config:
-        config.write(f"\n[options]\nevidence_tokens = {TOO_FEW}\n")
+        config.write(f"\nevidence_tokens = {TOO_FEW}\n")
     (workspace / "config" / "evaluator.toml").write_text(METRICS, "utf-8")
 
 
@@ -51,6 +52,17 @@ def play_researcher(vendors: Vendors) -> None:
     script(vendors, *searches, step(hold=(3, 9)))
     again = step(action("search", "guards")), step(action("read", "5"), hold=(4,), give_up=(1,))
     script(vendors, *again, step(hold=(1,)), round_number=2)
+
+
+def leave_open(vendors: Vendors) -> None:
+    """No report meets a criterion."""
+
+    def judge(reply: str) -> str:
+        verdict = {"evidence": "", "verdict": "unmet", "fix": {"where": "summary 1", "what": "Say more."}}
+        values = json.loads(reply)
+        return json.dumps({**values, "criteria": [{**each, **verdict} for each in values["criteria"]]})
+
+    vendors.malform(judge, prompt="evaluator/verdicts")
 
 
 @dataclass(frozen=True)
@@ -143,15 +155,25 @@ class UndisturbedRun(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory, kilns: Path) -> Iterator[UndisturbedRun]:
+def undisturbed(tmp_path_factory: pytest.TempPathFactory, kilns: Path) -> UndisturbedRun:
     """The same run with nobody in its way. One team after the other: so the standings in the prompts are the same."""
-    workspace = tmp_path_factory.mktemp("undisturbed") / "workspace"
+    return play_undisturbed(tmp_path_factory.mktemp("undisturbed") / "workspace", kilns, *ROUNDS)
+
+
+@pytest.fixture(scope="module")
+def undisturbed_auto(tmp_path_factory: pytest.TempPathFactory, kilns: Path) -> UndisturbedRun:
+    return play_undisturbed(tmp_path_factory.mktemp("auto") / "workspace", kilns, *AUTO)
+
+
+def play_undisturbed(workspace: Path, kilns: Path, *options: str) -> UndisturbedRun:
     write_contest(workspace, cap=1)
     with Vendors() as vendors:
         play_researcher(vendors)
-        with Scene(workspace, kilns, vendors).run(*ROUNDS) as child:
+        if options == AUTO:
+            leave_open(vendors)
+        with Scene(workspace, kilns, vendors).run(*options) as child:
             assert child.end()["exit_code"] == 0
-        yield UndisturbedRun(trace(workspace, THREAD), call_counts(vendors.calls))
+        return UndisturbedRun(trace(workspace, THREAD), call_counts(vendors.calls))
 
 
 class Moment(NamedTuple):
@@ -218,6 +240,31 @@ def test_a_killed_run_ends_as_if_nothing_had_happened(
     assert not undisturbed.calls - together
     assert {prompt for prompt, _ in together - undisturbed.calls} <= {moment.unsaved}
     assert trace(scene.workspace, THREAD) == undisturbed.trace
+
+
+DECISIONS = {
+    "for another round": Moment(told={"kind": "round_judged", "round_number": 1}, hangs=asked(1)),
+    "for a further team": Moment(told={"kind": "step_chosen", "step": "send"}, hangs={"model": "beta"}),
+    "for a report": Moment(told={"kind": "step_chosen", "step": "publish"}, hangs={"prompt": "reflector/reflect"}),
+}
+
+
+@pytest.mark.parametrize("moment", DECISIONS.values(), ids=DECISIONS.keys())
+def test_a_run_killed_at_a_decision_of_auto_decides_the_same(
+    scene: Scene, undisturbed_auto: UndisturbedRun, moment: Moment
+) -> None:
+    leave_open(scene.vendors)
+    scene.vendors.hang(**moment.hangs or {})
+    with scene.run(*AUTO) as child:
+        scene.kill_at(moment, child)
+    scene.heal()
+    leave_open(scene.vendors)
+
+    with scene.resume() as child:
+        assert child.end()["exit_code"] == 0
+
+    assert call_counts(scene.vendors.calls) == undisturbed_auto.calls
+    assert trace(scene.workspace, THREAD) == undisturbed_auto.trace
 
 
 def test_a_run_killed_while_it_was_opened_begins_once(scene: Scene, undisturbed: UndisturbedRun) -> None:

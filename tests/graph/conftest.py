@@ -20,19 +20,17 @@ sources = ["local"]
 max_iterations = 1
 """
 OPTIONS = """
-[[orchestrator.teams]]
-config = "config/teams/plain.toml"
-
-[options]
 teams = ["plain"]
 sources = ["local"]
 documents = ["{documents}"]
 evidence_tokens = {tokens}
+
+[[orchestrator.teams]]
+config = "config/teams/plain.toml"
 """
 
 TOKEN = "a-token-of-more-than-16-letters"
 ON_REDIS = """
-[options]
 sources = ["local"]
 documents = ["{documents}"]
 evidence_tokens = {tokens}

@@ -23,7 +23,6 @@ from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash?"
 OF_WORKSPACE = """
-[options]
 sources = ["local"]
 documents = ["{documents}"]
 teams = ["alpha"]

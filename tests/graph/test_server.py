@@ -502,7 +502,7 @@ async def test_a_run_that_began_with_another_config_is_refused_with_the_differen
 async def test_the_guides_programs_for_the_sdk_get_a_report_and_approve_what_waits(bare: Server) -> None:
     ask = definitions("agent-server-and-code.md", "ask")["ask"]
     approve_all = definitions("agent-server-and-code.md", "approve_all")["approve_all"]
-    context = {"documents": ["docs"], "sources": ["local"], "max_rounds": 1, "approve": ["plan"]}
+    context = {"documents": ["docs"], "sources": ["local"], "depth": "standard", "max_rounds": 1, "approve": ["plan"]}
     thread = await asyncio.to_thread(bare.thread)
     await asyncio.to_thread(bare.run, "contend", {"theme": THEME}, thread_id=thread, context=context)
     assert len(bare.open_questions(thread)) > 1

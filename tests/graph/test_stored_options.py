@@ -77,6 +77,9 @@ async def opening(
         ("quick", False, None, ["scholar"]),
         ("standard", True, None, ["archivist", "scholar", "skeptic"]),
         ("standard", True, "key", ["archivist", "scout", "scholar"]),
+        ("standard", False, None, ["scholar", "skeptic"]),
+        (None, True, "key", ["archivist", "scout", "scholar"]),
+        (None, False, "key", ["scout", "scholar", "skeptic"]),
         (None, False, None, ["scholar", "skeptic"]),
         ("deep", True, "key", ["archivist", "scout", "scholar", "skeptic"]),
     ],
@@ -130,7 +133,7 @@ async def test_a_quick_run_plays_one_team_for_a_round_and_one_that_mends(
 
 
 @pytest.mark.parametrize("reads", [None, LARGE_CONTEXT], ids=["reads little", "reads much"])
-@pytest.mark.parametrize("depth", ["quick", "standard", "deep"])
+@pytest.mark.parametrize("depth", ["auto", "quick", "standard", "deep"])
 async def test_a_runs_calls_lie_in_the_range_of_its_dry_run_and_its_tokens_within_twice_that(
     workspace: Path, documents: Path, vendors: Vendors, depth: str, reads: int | None
 ) -> None:

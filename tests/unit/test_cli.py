@@ -63,7 +63,8 @@ class FinishedRun(NamedTuple):
 @pytest.fixture(scope="module")
 def finished_run(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> FinishedRun:
     workspace = tmp_path_factory.mktemp("finished") / "workspace"
-    run = ("run", QUESTION, "--docs", shared_documents, "--source", "local", "--thread", "first")
+    local = ("--docs", shared_documents, "--source", "local", "--depth", "standard")
+    run = ("run", QUESTION, *local, "--thread", "first")
     with Vendors() as vendors:
         (result,) = run_before(workspace, vendors.base_url, run)
     return FinishedRun(workspace, result)
@@ -206,7 +207,7 @@ def test_a_dry_run_counts_calls_and_writes_nothing(
     least, most = json.loads(as_json.out)["calls"]
     assert 0 < least < most
     assert f"{least} to {most} model calls" in result.out
-    assert "Archivist, Skeptic" in result.out
+    assert "Archivist; where it leaves something open also Skeptic" in result.out
     assert "unknown: add the model's price" in result.out
     assert (terminal.files(), vendors.calls) == ([], [])
 
@@ -483,9 +484,9 @@ def test_config_shows_where_values_come_from_and_no_secret(
     assert values["openai_base_url"] == ("http://127.0.0.1:9/v1", "environment OPENAI_BASE_URL")
     assert values["tavily_api_key"] == ("(set, hidden)", ".env TAVILY_API_KEY")
     assert values["run.dataset"] == ("bridges", "environment CONTEND_*")
-    assert values["run.max_rounds"] == (2, "depth standard")
+    assert values["run.max_rounds"] == (2, "depth auto")
     assert values["run.min_rounds"] == (1, "config/orchestrator.toml")
-    assert values["run.teams"][1] == "config/orchestrator.toml; depth standard enters 3 of them at most"
+    assert values["run.teams"][1] == "config/orchestrator.toml; depth auto enters 3 of them at most"
     assert values["workspace"] == (str(terminal.workspace), "--workspace")
 
 

@@ -38,7 +38,7 @@ def japanese_locale(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _run(terminal: Terminal, theme: str, documents: Path, *more: str) -> str:
-    options = ("--docs", documents, "--source", "local", "--rounds", "1", "--thread", "first")
+    options = ("--docs", documents, "--source", "local", "--depth", "standard", "--rounds", "1", "--thread", "first")
     result = terminal("run", theme, *options, *more)
     assert result.code == 0
     return result.out

@@ -14,6 +14,7 @@ from contend.models.events import (
     RunDone,
     RunResumed,
     RunStarted,
+    StepChosen,
     StepDone,
     TeamDone,
     TeamStarted,
@@ -168,3 +169,17 @@ def test_the_steps_of_a_round_are_those_of_that_round() -> None:
     second = progress_of([*first, RoundStarted(**_at(3, 5), team_id="a", round_number=2)])
 
     assert second.nodes_completed == ["open_run", "set_criteria", "brief"]
+
+
+def test_a_further_team_is_part_of_a_run_from_when_it_is_sent() -> None:
+    start, *_ = _events()
+    ended = TeamDone(**_at(3, 9), team_id="a", status="completed")
+    chosen = StepChosen(**_at(3, 9), step="send", reason="Still open.", teams=["c"])
+
+    progress = progress_of([start.model_copy(update={"teams": ["a"]}), ended, chosen])
+
+    assert (progress.current_node, progress.nodes_remaining[-1]) == ("brief", "finish_run")
+    assert [(team.team_id, team.status, team.max_rounds) for team in progress.teams] == [
+        ("a", "completed", 2),
+        ("c", "pending", 2),
+    ]

@@ -22,9 +22,7 @@ def _resolve(config: Config, given: RunOptions, environment: RunOptions, *, mode
 
 def test_a_caller_wins_over_the_environment_and_that_over_toml(config: Config, workspace: Path) -> None:
     path = workspace / "config" / "orchestrator.toml"
-    path.write_text(
-        f'{path.read_text("utf-8")}\n[options]\ndataset = "toml"\nlanguage = "ja"\nmax_calls = 9\n', "utf-8"
-    )
+    path.write_text(f'{path.read_text("utf-8")}\ndataset = "toml"\nlanguage = "ja"\nmax_calls = 9\n', "utf-8")
 
     resolved = _resolve(
         load_config(workspace),
@@ -37,7 +35,7 @@ def test_a_caller_wins_over_the_environment_and_that_over_toml(config: Config, w
     assert resolved.origins["language"] == "environment"
     assert "orchestrator.toml" in resolved.origins["max_calls"]
     assert resolved.origins["max_tokens"] == "default"
-    assert config.options == RunOptions()
+    assert config.options == RunOptions(depth="standard")
 
 
 def test_run_options_come_from_the_env_file_and_the_environment_wins(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,7 +289,7 @@ def test_a_depth_settles_rounds_drafts_steps_editor_length_and_time(
         options.timeout_per_team_seconds,
         options.mends_only,
     )
-    assert resolved.origins["max_rounds"] == f"depth {depth or 'standard'}"
+    assert resolved.origins["max_rounds"] == f"depth {depth or 'auto'}"
     assert resolved.origins["depth"] == ("caller" if depth else "default")
 
 

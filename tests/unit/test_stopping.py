@@ -11,6 +11,7 @@ from contend.models.evaluation import Fix, MetricScore
 from contend.models.options import EvaluatorConfig, JudgmentConfig, MetricConfig, ResolvedOptions
 from contend.models.round import ExitReason, Judgment, Round, best_round
 from contend.team.rounds import NextStep, after_judgment, decide, lean, on_plateau
+from contend.team.shortfall import shortfall_of
 
 
 def rounds_of(*scores: float | None) -> list[Round]:
@@ -88,9 +89,9 @@ def test_where_rounds_only_mend_what_is_left_decides_and_no_judge(
     judged = MetricScore.model_validate({"score": 0.9, "reason": "Clear.", "weight": 1, **metric})
     mending = options(most=2).model_copy(update={"mends_only": True})
 
-    decision = decide([played.model_copy(update={"metrics": [judged]})], mending)
+    decision = decide([played], mending, shortfall=shortfall_of([judged], []))
 
-    assert (decision.step, decision.exit_reason) == (step, reason)
+    assert (decision.step, decision.exit_reason, decision.mends_only) == (step, reason, step == "go_on")
 
 
 @pytest.mark.parametrize(("seconds", "stops"), [(599.9, False), (600.0, True)])

@@ -50,7 +50,8 @@ ReportLength = Annotated[
 ContestDepth = Annotated[
     Depth | None,
     Field(
-        description="How thoroughly: `quick` is one team and one round, `deep` all teams, three rounds, most costly."
+        description="How thoroughly. Left out, `auto`: one team, and further ones where it leaves something open; "
+        "`quick` is one team and one round, `deep` all teams, three rounds, most costly."
     ),
 ]
 

@@ -109,6 +109,8 @@ class _RunProgress:
         self.spent, self.last_at = event.spent or self.spent, event.at
         self.node = _node_after(event) or self.node
         self.done = self.done or isinstance(event, events.RunDone)
+        if isinstance(event, events.StepChosen):
+            self._send(event.teams)
         self._note(event)
         if isinstance(event, events.QuestionAsked):
             self.questions[event.question_id] = event.team_id
@@ -119,6 +121,12 @@ class _RunProgress:
             if {each.status for each in self.teams.values()} <= _END_STATUSES:
                 self.node = "synthesize"
                 self.seen.add("team")
+
+    def _send(self, teams: Iterable[str]) -> None:
+        """Further teams play."""
+        most = self.start.options.get("max_rounds", 1) if self.start else 1
+        for team_id in teams:
+            self.last_team = self.teams.setdefault(team_id, TeamProgress(team_id=team_id, max_rounds=most)).team_id
 
     def _note(self, event: AnyEvent) -> None:
         """Record which nodes have run. A step without an event has not run."""
@@ -145,6 +153,7 @@ _NODE_AFTER: dict[type[AnyEvent], ShownNode] = {
     events.Learned: "finish_run",
     events.RunDone: "finish_run",
 }
+_NODE_AFTER_STEP: dict[str, ShownNode] = {"send": "team", "merge": "synthesize", "publish": "pick_winner"}
 _NODE_OF_QUESTION: dict[str, ShownNode] = {"report": "approve_report", "playbook": "approve_delta"}
 
 
@@ -152,6 +161,8 @@ def _node_after(event: AnyEvent) -> ShownNode | None:
     """What the run is at once this has happened."""
     if isinstance(event, events.QuestionAsked):
         return _NODE_OF_QUESTION.get(event.asked)
+    if isinstance(event, events.StepChosen):
+        return _NODE_AFTER_STEP[event.step]
     if isinstance(event, events.WinnerPicked):
         return "publish" if event.team_id else "finish_run"
     return _NODE_AFTER.get(type(event))

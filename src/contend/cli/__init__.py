@@ -166,11 +166,14 @@ _Name = str | None
 _Names = list[str] | None
 _Amount = float | None
 _Switch = bool | None
-_Depth = Literal["quick", "standard", "deep"] | None
+_Depth = Literal["auto", "quick", "standard", "deep"] | None
 _Length = Literal["brief", "standard", "long"] | None
 _WHAT = "Wait for a person before it: plan, report, playbook; may be repeated."
 _DOCS = "A file or folder of your own documents; may be repeated."
-_DEPTHS = "One team, a round and mending; three teams, up to two rounds (default); all, up to three."
+_DEPTHS = (
+    "auto (default): one team, more where it leaves something open; quick: one team, a round and mending; standard: "
+    "three teams, two rounds; deep: all, three."
+)
 _LENGTHS = "About 500, 1,500 or 3,500 words. Default: standard, long for deep."
 _SYNTHESIS = "Publish the winner's report; no editor merges the best parts."
 _TEAMS = "A team to enter; may be repeated. Default: as --depth says."
@@ -187,7 +190,7 @@ def _declare_run(
     criteria: Annotated[_Name, _name(help=_CRITERIA)] = None,
     teams: Annotated[_Names, _name("--team", help=_TEAMS)] = None,
     sources: Annotated[_Names, _name("--source", help=_SOURCES)] = None,
-    depth: Annotated[_Depth, Option(help=_DEPTHS)] = None,
+    depth: Annotated[_Depth, Option(metavar="DEPTH", help=_DEPTHS)] = None,
     length: Annotated[_Length, Option(help=_LENGTHS)] = None,
     rounds: Annotated[_Name, Option(metavar="MIN:MAX", help="Rounds per team, 1 to 10; `2` for exactly two.")] = None,
     dataset: Annotated[_Name, _name(help="The playbook to start from and to learn into.")] = None,

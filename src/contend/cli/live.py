@@ -67,7 +67,7 @@ class Board:
     def team(self, team_id: str) -> TeamRow:
         return self.teams.setdefault(team_id, TeamRow(team_id, team_id))
 
-    def apply(self, event: AnyEvent) -> None:  # noqa: C901 - a line for each event
+    def apply(self, event: AnyEvent) -> None:  # noqa: C901, PLR0912 - a line for each event
         self.began = True
         self.usage = event.spent or self.usage
         match event:
@@ -78,6 +78,9 @@ class Board:
             case events.DocumentsRead():
                 documents, files = f"{event.read:,}", f"{event.files:,}"
                 self.stage = tr("Reading documents: {read} of {files}", read=documents, files=files)
+            case events.StepChosen():
+                for team_id in event.teams:
+                    self.team(team_id)
             case events.WinnerPicked():
                 self.rank(event.leaderboard)
                 self.stage = _publishing_text(event)
@@ -254,8 +257,11 @@ class LiveView:
 
     def show(self, event: AnyEvent) -> None:
         self._board.apply(event)
-        if isinstance(event, events.DocumentsLeftOut):  # it stays on the screen, which the view does not
+        # These stay on the screen, which the view does not.
+        if isinstance(event, events.DocumentsLeftOut):
             self.live.console.print(line_of(event), style="yellow")
+        elif isinstance(event, events.StepChosen):
+            self.live.console.print(line_of(event))
 
     def stopping(self) -> None:
         self._board.stage = tr("Stopping; Ctrl-C again ends at once")
@@ -351,6 +357,8 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
             return tr(event.status) + (f": {event.error_message}" if event.error_message else "")
         case events.SourceOff():
             return tr("source {source} is off from here on: {reason}", source=event.source, reason=event.reason)
+        case events.StepChosen():
+            return event.reason
         case events.WinnerPicked():
             return ui.outcome_text(event.team_id, event.score, event) if event.team_id else tr("no winner")
         case events.ReportMerged(published=True):
@@ -374,10 +382,8 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
 
 
 def _decision_text(event: events.RoundJudged) -> str:
-    """The judge's words, which are in the run's language, or the rule that decided without a judge."""
-    if event.exit_reason not in {None, "judge"}:
-        return tr(ui.STOP_REASONS[event.exit_reason])
-    return event.reasoning if event.asked_judge else tr("rounds that must be played are left")
+    """Why it goes on and a judge's words, which are in the run's language, or the rule that stopped it."""
+    return event.reasoning if event.exit_reason in {None, "judge"} else tr(ui.STOP_REASONS[event.exit_reason])
 
 
 def _first_few(files: list[str]) -> str:

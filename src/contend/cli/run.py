@@ -26,6 +26,7 @@ from contend.llm.budget import limits_of
 from contend.models.events import AnyEvent, RunStarted
 from contend.models.options import RunOptions
 from contend.parsing import parse_json, parse_toml
+from contend.preflight import Opening
 from contend.settings import Settings
 from contend.stored_runs import read_run
 from contend.stores.leases import resume_command, thread_name
@@ -190,7 +191,7 @@ def _show_plan(dry_run: app.DryRun) -> None:
 def _facts(dry_run: app.DryRun) -> Iterator[tuple[str, str]]:
     opening, options = dry_run.opening, dry_run.opening.options
     yield tr("Depth"), tr("{depth}, length {length}", depth=options.depth, length=options.length)
-    yield tr("Teams"), ", ".join(team.name for team in opening.teams)
+    yield tr("Teams"), _teams_text(opening)
     yield tr("Rounds"), tr("{least} to {most}", least=options.min_rounds, most=options.max_rounds)
     yield tr("Sources"), ", ".join(options.sources)
     if options.criteria:
@@ -209,6 +210,13 @@ def _facts(dry_run: app.DryRun) -> Iterator[tuple[str, str]]:
         yield tr("Limits"), ", ".join(f"{name} {limit:,g}" for name, limit in limits.items())
     for warning in opening.warnings:
         yield tr("Warning"), warning
+
+
+def _teams_text(opening: Opening) -> str:
+    first, *others = [team.name for team in opening.teams]
+    if opening.options.begins_with_one and others:
+        return tr("{team}; where it leaves something open also {others}", team=first, others=", ".join(others))
+    return ", ".join([first, *others])
 
 
 def _costs(estimate: RunEstimate) -> Iterator[tuple[str, str]]:

@@ -50,15 +50,9 @@ class ComparingNodes:
     join: str = "pick_winner"
 
     async def find_near_ties(self, state: ContestState) -> ContestUpdate:
-        """The teams within `near_tie` of the best score of those that may win, best first.
-
-        Nobody is compared without a language model as judge, or after a budget has ended.
-        """
-        view, evaluator = ContestView(state), (await self.services.run(state)).options.evaluator
-        scores = {each.team_id: each.score for each in view.in_the_running if each.may_win and each.score is not None}
-        least = max(scores.values(), default=0.0) - evaluator.near_tie - 1e-9
-        near = [team for team, score in scores.items() if score >= least]
-        return {"near_ties": [] if view.ended_budgets else near[:MOST_COMPARED_TEAMS]}
+        """The teams whose best scores are nearly equal."""
+        evaluator = (await self.services.run(state)).options.evaluator
+        return {"near_ties": near_ties(ContestView(state), near_tie=evaluator.near_tie)}
 
     async def compare(self, task: CompareTask) -> dict[str, Any]:
         """Ask which of two submissions is better, shown in this order.
@@ -93,6 +87,17 @@ class ComparingNodes:
     def _update(self, task: CompareTask, **outcome: Any) -> dict[str, Any]:  # noqa: ANN401 - fields of a Comparison
         comparison = Comparison(first=task["first"], second=task["second"], **outcome)
         return {self.key: [comparison.model_dump(mode="json")]}
+
+
+def near_ties(view: ContestView, *, near_tie: float) -> list[str]:
+    """The teams within `near_tie` of the best score of those that may win, best first.
+
+    Nobody is compared without a language model as judge, or after a budget has ended.
+    """
+    scores = {each.team_id: each.score for each in view.in_the_running if each.may_win and each.score is not None}
+    least = max(scores.values(), default=0.0) - near_tie - 1e-9
+    near = [team for team, score in scores.items() if score >= least]
+    return [] if view.ended_budgets else near[:MOST_COMPARED_TEAMS]
 
 
 def compare_tasks(state: ContestState, documents: Mapping[str, str]) -> list[CompareTask]:

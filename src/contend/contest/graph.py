@@ -1,6 +1,6 @@
 """The contest graph, and its first nodes, where all that can be refused is refused.
 
-open_run → set_criteria → Send × teams → team → find_near_ties →
+open_run → set_criteria → Send × teams → team → find_near_ties, or choose_step (→ Send × teams → team → choose_step) →
 (synthesize → (Send × actions → look_up → collect_looks → synthesize) →
 Send × metrics → score_merged, Send × orders → compare_merged → choose_report) →
 (Send × pairs → compare_pair) → pick_winner → (approve_report → (revise_report → approve_report)) →
@@ -17,7 +17,7 @@ from uuid import UUID
 from langgraph.errors import NodeError
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
-from langgraph.types import Command, Send
+from langgraph.types import Command
 
 from contend.contest.closing import (
     ClosingNodes,
@@ -30,6 +30,7 @@ from contend.contest.editing import EditingNodes
 from contend.contest.reviewing import ReviewingNodes
 from contend.contest.revising import RevisingNodes
 from contend.contest.state import ContestInput, ContestOutput, ContestState, ContestUpdate
+from contend.contest.stepping import SteppingNodes, route_after_team, route_to_teams
 from contend.contest.subgraphs import SubgraphNodes
 from contend.criteria import settle_criteria
 from contend.errors import InputError
@@ -64,9 +65,9 @@ _EVENT_OPTIONS = {
 
 EMPTY: ContestUpdate = {
     "run_options": None, "parts": [], "inherited": None, "criteria": [], "criteria_failure": "", "outcomes": EMPTY_LIST,
-    "near_ties": [], "comparisons": EMPTY_LIST, "pairwise": {}, "winner": None, "submission": None, "editing": None,
-    "editor_actions": [], "editor_brought": EMPTY_LIST, "editor_looked": [], "editor_looks": 0, "editor_pool": None,
-    "review_looks": 0, "merged_fixes": "",
+    "steps": [], "near_ties": [], "comparisons": EMPTY_LIST, "pairwise": {}, "winner": None, "submission": None,
+    "editing": None, "editor_actions": [], "editor_brought": EMPTY_LIST, "editor_looked": [], "editor_looks": 0,
+    "editor_pool": None, "review_looks": 0, "merged_fixes": "",
     "merged_scores": EMPTY_LIST, "merged_comparisons": EMPTY_LIST, "problem": "", "notes": [], "lessons": None,
     "comment": "", "revision": "",
     "status": "running", "message": "", "report": None, "summary": None, "files": [],
@@ -143,7 +144,7 @@ class OpeningNode:
         return task.model_dump(mode="json")
 
     async def _enter(self, opening: Opening, execution_id: str, thread_id: str) -> None:
-        teams = opening.teams
+        teams = opening.teams[:1] if opening.options.begins_with_one else opening.teams
         run = self.services.open_run(execution_id, opening.options)
         await run.enter(teams, theme=opening.theme, thread_id=thread_id)
         self.services.tell(
@@ -169,7 +170,12 @@ class OpeningNode:
             return {"bullets": [], "withheld": None}
         bullets = await asyncio.to_thread(select_bullets, playbook, opening.theme, tokens=options.lesson_tokens)
         holdout = (
-            choose_holdout(bullets, [team.team_id for team in opening.teams], seed=execution_id)
+            choose_holdout(
+                bullets,
+                [team.team_id for team in opening.teams],
+                seed=execution_id,
+                first=opening.teams[0].team_id if options.begins_with_one else "",
+            )
             if options.learn
             else None
         )
@@ -178,18 +184,6 @@ class OpeningNode:
             for bullet in bullets
         ]
         return {"bullets": lessons, "withheld": holdout.model_dump() if holdout else None}
-
-
-async def route_to_teams(state: ContestState) -> list[Send]:
-    """All teams at the same time, each on its own clock."""
-    keys = ("theme", "options", "execution_id", "sources_off", "earlier", "criteria", "parts", "inherited")
-    common = {key: state.get(key) for key in keys}
-    holdout = state.get("withheld") or {"team_id": "", "bullets": []}
-    lessons = {holdout["team_id"]: [each for each in state["bullets"] if each["id"] not in holdout["bullets"]]}
-    return [
-        Send("team", {**common, "team": team, "bullets": lessons.get(team["team_id"], state["bullets"])})
-        for team in state["teams"]
-    ]
 
 
 def _earlier(state: ContestState) -> str:
@@ -203,6 +197,7 @@ def _earlier(state: ContestState) -> str:
     return shorten(without_marks(text), EARLIER_CHARACTERS)
 
 
+_AFTER_TEAMS = {"synthesize": "reports to merge", "compare_pair": "each near tie", "pick_winner": "one is ahead"}
 ContestGraph = StateGraph[ContestState, RunOptions, ContestInput, ContestOutput]
 
 
@@ -214,6 +209,7 @@ def build_contest_graph(services: Services) -> ContestGraph:
     opening, subgraphs = OpeningNode(services), SubgraphNodes(services)
     closing, comparing = ClosingNodes(services), ComparingNodes(services)
     editing, revising = EditingNodes(services), RevisingNodes(services)
+    stepping = SteppingNodes(services, editing.route_after_near_ties)
 
     # Closures over the compiled graphs: so Studio finds the parts and draws them.
     async def team(state: TeamInput) -> ContestUpdate:
@@ -232,6 +228,7 @@ def build_contest_graph(services: Services) -> ContestGraph:
     add_node(graph, "open_run", opening.open_run, opening.refuse)
     add_node(graph, "set_criteria", opening.set_criteria)
     add_node(graph, "find_near_ties", comparing.find_near_ties)
+    add_node(graph, "choose_step", stepping.choose_step, goes_to={"team": "each further team", **_AFTER_TEAMS})
     add_node(graph, "compare_pair", comparing.compare, comparing.count_as_tie, task=CompareTask)
     add_node(graph, "pick_winner", closing.pick_winner)
     _add_editor(graph, services, editing)
@@ -242,13 +239,8 @@ def build_contest_graph(services: Services) -> ContestGraph:
     graph.add_edge(START, "open_run")
     graph.add_edge("open_run", "set_criteria")
     add_routes(graph, "set_criteria", route_to_teams, {"team": "each team"})
-    graph.add_edge("team", "find_near_ties")
-    add_routes(
-        graph,
-        "find_near_ties",
-        editing.route_after_near_ties,
-        {"synthesize": "reports to merge", "compare_pair": "each near tie", "pick_winner": "one is ahead"},
-    )
+    add_routes(graph, "team", route_after_team, {"choose_step": "depth auto", "find_near_ties": "else"})
+    add_routes(graph, "find_near_ties", editing.route_after_near_ties, _AFTER_TEAMS)
     graph.add_edge("compare_pair", "pick_winner")
     add_routes(
         graph,

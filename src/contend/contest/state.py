@@ -82,6 +82,8 @@ class ContestState(ContestInput, ContestOutput, total=False):
     """Why there are none where there should be."""
     outcomes: Annotated[list[dict[str, Any]], operator.add]
     """A TeamOutcome of each team that ended; emptied by `open_run`."""
+    steps: list[dict[str, Any]]
+    """The ContestSteps that the depth `auto` chose."""
     editor_actions: list[Action]
     """What the editor wants looked up."""
     editor_brought: Annotated[list[Brought], operator.add]
@@ -280,5 +282,7 @@ class ContestView:
 
     @property
     def seconds(self) -> float:
-        """Teams run at the same time: the run took as long as its longest team."""
-        return max((each.seconds for each in self.outcomes), default=0.0)
+        """Teams run at the same time: as long as the longest of them, and after it the longest of further ones."""
+        later = {team for step in self.state.get("steps", []) for team in step["teams"]}
+        first = max((each.seconds for each in self.outcomes if each.team_id not in later), default=0.0)
+        return first + max((each.seconds for each in self.outcomes if each.team_id in later), default=0.0)

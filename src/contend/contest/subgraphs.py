@@ -11,6 +11,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
 from contend.contest.state import ContestState, ContestUpdate, ContestView, TeamOutcome
+from contend.contest.stepping import route_after_team
 from contend.errors import BudgetExhausted, ContendError, InputError
 from contend.langgraph_compat import cause
 from contend.learning.graph import LearningState, LearnInput, LearnOutput, build_learn_graph
@@ -56,7 +57,7 @@ class SubgraphNodes:
             )
             return await self._close(run, outcome)
 
-    async def forfeit(self, state: TeamInput, error: NodeError) -> Command[Literal["find_near_ties"]]:
+    async def forfeit(self, state: TeamInput, error: NodeError) -> Command[Literal["choose_step", "find_near_ties"]]:
         """A team that fails touches no other. Its state is out of reach: what it did comes from record and ledger."""
         team, run = TeamConfig.model_validate(state["team"]), await self.services.run(state)
         rounds = _rounds_on_record(await self.services.record.rounds(run.execution_id, team.team_id))
@@ -68,7 +69,7 @@ class SubgraphNodes:
         await self._keep_calls(run, team.team_id)
         outcome = TeamOutcome(team=team, status=status, rounds=rounds, exit_reason=reason)
         # A failed node's edges are not followed: without this, teams that all fail would end the graph silently.
-        return Command(update=dict(await self._close(run, outcome)), goto="find_near_ties")
+        return Command(update=dict(await self._close(run, outcome)), goto=await route_after_team(state))
 
     async def _keep_calls(self, run: RunContext, team_id: str) -> None:
         """What its calls cost, on record: those of the round that it did not finish, too."""

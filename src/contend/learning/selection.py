@@ -78,14 +78,18 @@ def select_bullets(
     return [bullet for bullet in candidates if bullet.id in choice]
 
 
-def choose_holdout(bullets: Sequence[Bullet], team_ids: Sequence[str], *, seed: str) -> Holdout | None:
-    """Half of the lessons, at random, and the team that goes without; None where there is nothing to compare."""
+def choose_holdout(bullets: Sequence[Bullet], team_ids: Sequence[str], *, seed: str, first: str = "") -> Holdout | None:
+    """Half of the lessons, at random, and the team that goes without; None where there is nothing to compare.
+
+    `first`: the team that may play alone, and goes without none.
+    """
     if len(team_ids) < 2 or not bullets:  # noqa: PLR2004 - one with and one without
         return None
     chance = random.Random(seed)  # noqa: S311 - a fair draw that a resumed run repeats
     ids = sorted(bullet.id for bullet in bullets)
     half = chance.sample(ids, (len(ids) + chance.randint(0, 1)) // 2 or 1)
-    return Holdout(team_id=chance.choice(sorted(team_ids)), bullets=sorted(half))
+    others = sorted(team_id for team_id in team_ids if team_id != first)
+    return Holdout(team_id=chance.choice(others), bullets=sorted(half))
 
 
 def _is_newcomer(bullet: Bullet) -> bool:

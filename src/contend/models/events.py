@@ -199,6 +199,18 @@ class TeamDone(Event):
     error_message: str | None = None
 
 
+class StepChosen(Event):
+    """What follows with the depth `auto` once teams have ended, and why, in the run's language.
+
+    `publish`: no further team, and no editor; `send`: `teams` play, too; `merge`: an editor merges the reports.
+    """
+
+    type: Literal["step_chosen"] = "step_chosen"
+    step: Literal["publish", "send", "merge"]
+    reason: str
+    teams: list[str] = Field(default_factory=list)
+
+
 class WinnerPicked(Event, Publication):
     """The best team, with its score, and whose report is to be published."""
 
@@ -265,7 +277,7 @@ class RunDone(Event):
 RoundEvent = RoundStarted | StepDone | RoundSubmitted | RoundScored | RoundJudged
 TeamEvent = TeamStarted | TeamDone | RoundEvent
 SourceEvent = SourceOff | DocumentsRead | DocumentsLeftOut
-EndEvent = WinnerPicked | ReportMerged | ReportPublished | Learned | RunDone
+EndEvent = StepChosen | WinnerPicked | ReportMerged | ReportPublished | Learned | RunDone
 ShownEvent = RunStarted | TeamEvent | SourceEvent | QuestionAsked | EndEvent
 """What a terminal shows, too."""
 

@@ -15,7 +15,7 @@ Role = Literal["supervisor", "writer", "reviewer", "evaluator", "judge", "reflec
 INSTRUCTIONS_CHARACTERS = 20_000
 Instructions = Annotated[str, StringConstraints(strip_whitespace=True, max_length=INSTRUCTIONS_CHARACTERS)]
 Approval = Literal["plan", "report", "playbook"]
-Depth = Literal["quick", "standard", "deep"]
+Depth = Literal["auto", "quick", "standard", "deep"]
 Length = Literal["brief", "standard", "long"]
 Rounds = Annotated[int, Field(ge=1, le=10)]
 ReadTop = Annotated[int, Field(ge=0, le=20)]
@@ -44,6 +44,7 @@ class DepthDefaults(NamedTuple):
 
 
 DEPTHS: Mapping[Depth, DepthDefaults] = {
+    "auto": DepthDefaults(3, 2, 2, 20, synthesis=True, length="standard", timeout_per_team_seconds=2400),
     "quick": DepthDefaults(
         1, 1, 2, 8, synthesis=False, length="standard", timeout_per_team_seconds=1200, mends_only=True
     ),
@@ -72,7 +73,7 @@ class RunOptions(Record):
     criteria: Identifier | None = None
     """Criteria that people wrote: NAME of criteria/NAME.toml in the workspace. Left out: a model sets them."""
     depth: Depth | None = None
-    """quick: one team, a round and one that mends; standard (left out): three teams, two rounds; deep: all, three."""
+    """auto (left out): one team, more where needed; quick: one team, which mends; standard: three; deep: all."""
     length: Length | None = None
     """Words of the report: brief (about 500), standard (1,500), long (3,500). Left out: standard, long for deep."""
     teams: list[Identifier] | None = None
@@ -308,6 +309,8 @@ class ResolvedOptions(ContestLimits):
     criteria_file: CriteriaFile | None = None
     """What that file held when the run opened."""
     depth: Depth = "standard"
+    named: list[Literal["teams", "synthesis"]] = Field(default_factory=list)
+    """Which of these somebody chose: `auto` does not decide on it."""
     length: Length = "standard"
     synthesis: bool = True
     mends_only: bool = False
@@ -345,6 +348,11 @@ class ResolvedOptions(ContestLimits):
     def shares_model(self, *roles: Role) -> bool:
         """Whether the run has one model for these roles, whose provider keeps what their calls begin with alike."""
         return len({self.models[role] for role in roles}) == 1
+
+    @property
+    def begins_with_one(self) -> bool:
+        """Whether one team plays first, and others only where it leaves something open."""
+        return self.depth == "auto" and "teams" not in self.named
 
     @model_validator(mode="after")
     def _rounds_in_order(self) -> "ResolvedOptions":

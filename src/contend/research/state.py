@@ -48,6 +48,8 @@ class ResearchInput(TypedDict, total=False):
     """The rounds before this one, as `RunContext.keep_round` gives them."""
     best_submission: SkipJsonSchema[str | None]
     """The id of the best submission of those rounds."""
+    mends_only: SkipJsonSchema[bool]
+    """Whether the round only mends what judges named in it."""
     pool: SkipJsonSchema[str | None]
     """The id of all that the team has found, in this round and before."""
     parts: SkipJsonSchema[list[str]]

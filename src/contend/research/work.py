@@ -34,7 +34,8 @@ class Research:
     """Everything that the functions of a research round need.
 
     `draft` is the one to mend: this round's, else that of the team's best report; `fixes` what is to be mended in it.
-    `passages`: the ids that drafts are written from. `sources_on` can be asked.
+    `mends_only`: the round only mends what judges named in the best report. `passages`: the ids that drafts are written
+    from. `sources_on` can be asked.
     """
 
     run: RunContext
@@ -46,6 +47,7 @@ class Research:
     lessons: Sequence[dict[str, Any]]
     pool: EvidencePool
     best: Submission | None
+    mends_only: bool
     rounds: Sequence[Round]
     draft: Draft | None
     fixes: str
@@ -66,11 +68,6 @@ class Research:
     @property
     def options(self) -> ResolvedOptions:
         return self.run.options
-
-    @property
-    def mends_only(self) -> bool:
-        """Whether the round only mends what judges named in the best report."""
-        return self.options.mends_only and self.best is not None
 
     @property
     def max_drafts(self) -> int:
@@ -183,6 +180,7 @@ async def open_research(services: Services, state: ResearchState) -> Research:
         lessons=state.get("bullets", []),
         pool=await _pool(run, state),
         best=best,
+        mends_only=best is not None and state.get("mends_only", False),
         rounds=rounds,
         draft=Draft.model_validate(own_draft) if own_draft else _best_draft(best),
         fixes=_fixes(state, rounds),

@@ -332,7 +332,7 @@ def shown_defaults(config: Config) -> dict[str, Any]:
 
 
 def _settle(config: Config, values: dict[str, Any], *, theme: str, has_language_model: bool) -> ResolvedOptions:
-    orchestrator, depth = config.orchestrator, values.get("depth", "standard")
+    orchestrator, depth = config.orchestrator, values.get("depth", "auto")
     by_file = orchestrator.model_dump(exclude_unset=True)
     limits = {**DEPTHS[depth]._asdict(), **by_file}
     least = 1 if "max_rounds" in by_file else orchestrator.min_rounds
@@ -351,6 +351,7 @@ def _settle(config: Config, values: dict[str, Any], *, theme: str, has_language_
         **{name: value for name, value in layers.items() if name in ResolvedOptions.model_fields},
         "depth": depth,
         "mends_only": mends_only,
+        "named": [name for name in ("teams", "synthesis") if name in values],
         "models": _models(config, values, has_language_model=has_language_model),
         "language": question_language(theme) if language == "auto" else language,
         "judgment": judgment,

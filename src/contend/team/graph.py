@@ -43,6 +43,7 @@ from contend.run_context import RunContext, identity
 from contend.services import Services
 from contend.team.metrics import MeasuringNodes, evaluation_of, metric_tasks, unanswered
 from contend.team.rounds import NextStep, TeamView, after_judgment
+from contend.team.shortfall import shortfall_of
 from contend.team.state import MetricTask, TeamInput, TeamState, TeamUpdate
 
 _LOG = logging.getLogger(__name__)
@@ -88,6 +89,7 @@ class TeamNodes:
             ),
             "history": list(state.get("rounds", [])),
             "best_submission": best.submission if best else None,
+            "mends_only": state.get("decision", {}).get("mends_only", False),
             **await self._shared(view, number),
             "submission": None,
             "calls": [],
@@ -182,7 +184,7 @@ class TeamNodes:
         )
         view.run.ledger.know(new_round.calls)
         await view.record_evaluation(result, new_round)
-        decision = view.decide([*before, new_round])
+        decision = view.decide([*before, new_round], shortfall_of(result.metrics, submission.parts))
         if decision.step != "ask_judge":
             await view.record_decision(decision, asked_judge=False, seconds=new_round.seconds)
         return {

@@ -23,23 +23,25 @@ from contend.models.task import TeamStatus
 from contend.registry import TeamKind, team_kind
 from contend.run_context import RunContext
 from contend.services import Services
+from contend.team.shortfall import Shortfall
 from contend.team.state import TeamState
-from contend.text import count_text, shown_score
+from contend.text import WORDS, count_text, shown_score
 
 _ROUNDING = 1e-9
 """0.35 - 0.34 is a little less than 0.01."""
 
 
 class NextStep(Record):
-    """What follows a round. `exit_reason` None: another round, or the judge decides."""
+    """What follows a round. `exit_reason` None: another round, or the judge decides.
+
+    `mends_only`: that round only mends what judges named: it looks for nothing, and nobody reviews it.
+    """
 
     step: Literal["go_on", "ask_judge", "stop"]
     reasoning: str
     exit_reason: ExitReason | None = None
+    mends_only: bool = False
     confidence: Score | None = None
-
-
-_NOTHING_LEFT = NextStep(step="stop", reasoning="no judge names anything to mend", exit_reason="criteria_met")
 
 
 class TeamView(NamedTuple):
@@ -117,14 +119,15 @@ class TeamView(NamedTuple):
             store=self.run.board,
         )
 
-    def decide(self, rounds: Sequence[Round]) -> NextStep:
-        """What follows these rounds, as far as it needs no call."""
+    def decide(self, rounds: Sequence[Round], shortfall: Shortfall) -> NextStep:
+        """What follows these rounds, as far as it needs no call; `shortfall`: what the last of them leaves open."""
         ledger, options = self.run.ledger, self.options
         if options.mends_only and self.team.kind == "graph":  # which plays a whole round, or none
             options = options.model_copy(update={"max_rounds": 1})
         return decide(
             rounds,
             options,
+            shortfall=shortfall,
             hard_stop=ledger.exhausted_limit(),
             remaining_share=ledger.remaining_share(),
             active_seconds=ledger.clock.team_seconds(self.team.team_id),
@@ -211,6 +214,7 @@ def decide(  # noqa: PLR0911 - one return for each reason, in the order that hol
     rounds: Sequence[Round],
     options: ResolvedOptions,
     *,
+    shortfall: Shortfall | None = None,
     hard_stop: ExitReason | None = None,
     remaining_share: float = 1.0,
     active_seconds: float = 0.0,
@@ -218,12 +222,14 @@ def decide(  # noqa: PLR0911 - one return for each reason, in the order that hol
 ) -> NextStep:
     """Hard stops, then the rounds that must be played, then the stops without a call; else the judge is asked.
 
-    Where further rounds only mend, no judge is asked: what is left to mend decides.
+    Where further rounds only mend, what is left to mend decides in the judge's place; with the depth `auto` what the
+    last round leaves open, where it was judged by criteria.
 
-    `hard_stop`: the hard budget that is used up; `remaining_share`: 0.0 to 1.0 of the budgets;
-    `max_rounds`: what this kind of team plays at most.
+    `shortfall`: what the last round leaves open; `hard_stop`: the hard budget that is used up; `remaining_share`: 0.0
+    to 1.0 of the budgets; `max_rounds`: what this kind of team plays at most.
     """
-    count, judgment = len(rounds), options.judgment
+    count, judgment, words = len(rounds), options.judgment, WORDS[options.language].steps
+    by_rule = _by_rule(shortfall or Shortfall(), options)
     if hard_stop is not None:
         return _stop(hard_stop, f"{hard_stop} reached after round {count}")
     if active_seconds >= options.timeout_per_team_seconds:
@@ -231,7 +237,10 @@ def decide(  # noqa: PLR0911 - one return for each reason, in the order that hol
     if max_rounds is not None and count >= max_rounds:
         return _stop("one_round", "a search has one round")
     if count < options.min_rounds:
-        return NextStep(step="go_on", reasoning=f"round {count} of at least {options.min_rounds}")
+        reasoning = words.least_rounds.format(round=count, least=options.min_rounds)
+        return NextStep(step="go_on", reasoning=reasoning)
+    if by_rule and by_rule.step == "stop":
+        return by_rule
     if count >= options.max_rounds:
         return _stop("max_rounds", f"round {count} of at most {options.max_rounds}")
     best = max((each.score for each in rounds if each.score is not None), default=None)
@@ -241,18 +250,23 @@ def decide(  # noqa: PLR0911 - one return for each reason, in the order that hol
         return _stop("plateau", f"no gain in the last {count_text(judgment.patience, 'rounds')}")
     if remaining_share < judgment.budget_reserve:
         return _stop("budget_reserve", f"{remaining_share:.0%} of a budget is left, which is kept back")
+    return by_rule or NextStep(step="ask_judge", reasoning="the round judge decides")
+
+
+def _by_rule(shortfall: Shortfall, options: ResolvedOptions) -> NextStep | None:
+    """What follows by what is left to mend; None where the judge is asked."""
+    words, language = WORDS[options.language].steps, options.language
     if options.mends_only:
-        left = left_to_mend(rounds[-1].metrics)
-        return NextStep(step="go_on", reasoning=f"{left} left to mend") if left else _NOTHING_LEFT
-    return NextStep(step="ask_judge", reasoning="the round judge decides")
-
-
-def left_to_mend(metrics: Sequence[MetricScore]) -> int:
-    """How many fixes judges named, and statements that are not shown, or only in part."""
-    statements = {
-        text for each in metrics if each.name == "citation_support" for text in (*each.evidence, *each.partly)
-    }
-    return len(statements) + sum(len(each.fixes) for each in metrics)
+        left, all_done = shortfall.for_mending(language), words.nothing_to_mend
+    elif options.depth == "auto" and shortfall.is_judged:
+        left = shortfall.for_revision(language)
+        all_done = words.criteria_met.format(criteria=len(shortfall.verdicts))
+    else:
+        return None
+    if not left:
+        return _stop("criteria_met", all_done)
+    mends_only = options.mends_only or not shortfall.needs_research
+    return NextStep(step="go_on", reasoning=words.still_open.format(what=left), mends_only=mends_only)
 
 
 def after_judgment(judgment: Judgment, *, confidence_threshold: float) -> NextStep:

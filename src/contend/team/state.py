@@ -45,6 +45,8 @@ class TeamState(TeamInput, total=False):
     """Those before this round."""
     best_submission: str | None
     """The id of the best submission of those."""
+    mends_only: bool
+    """Whether this round only mends what judges named in it."""
     pool: str | None
     """The id of all that the team has found."""
     seen: dict[str, int]

@@ -195,6 +195,42 @@ class NoteWords(NamedTuple):
     )
 
 
+class StepWords(NamedTuple):
+    """Why a team plays another round or ends, and what `auto` does next: a sentence each."""
+
+    least_rounds: str = "round {round} of at least {least}"
+    criteria_met: str = "all {criteria} criteria are met"
+    still_open: str = "still open: {what}"
+    unmet: str = "criteria not met: {count} of {criteria}"
+    partly: str = "criteria met in part: {count} of {criteria}"
+    open_parts: str = "parts of the question: {count}"
+    unsupported: str = "statements that are not supported: {count}"
+    in_part: str = "statements shown only in part: {count}"
+    fixes: str = "fixes that judges named: {count}"
+    nothing_to_mend: str = "no judge names anything to mend"
+    contradicted: str = "statements that their passages contradict: {count}"
+    separator: str = "; "
+    unjudged: str = "no judge has held the report against criteria"
+    no_contest_met: str = "All {criteria} criteria met after round {round}: no contest was needed."
+    no_contest: str = "After round {round} nothing is open that a further team is for ({what}): no contest was needed."
+    no_contest_target: str = "The target score is reached after round {round}: no contest was needed."
+    no_other_team: str = (
+        "Still open after round {round}: {what}. No further team has other sources or models or another stance."
+    )
+    no_budget: str = "Still open after round {round}: {what}. Too little of a budget is left for a further team."
+    cost: str = " {tokens} tokens instead of about {contest}."
+    send: str = "Still open after round {round}: {what}. Further teams: {teams}."
+    send_instead: str = "{team} delivered nothing. Further teams: {teams}."
+    none_delivered: str = "No team delivered a report."
+    one_delivered: str = "Only {team} delivered a report: there is nothing to merge."
+    alike: str = "No other report meets what {team}'s does not: nothing is merged."
+    merge: str = "{teams} met what {team}'s report does not ({count} criteria or parts): an editor merges the reports."
+    merge_asked: str = "An editor merges the reports, as the run's options say."
+    merge_unjudged: str = "No judge has held all reports against criteria: an editor merges them."
+    no_budget_for_editor: str = "Too little of a budget is left for an editor."
+    no_merge_asked: str = "No editor merges the reports, as the run's options say."
+
+
 class Words(NamedTuple):
     """What a person reads in a report or of a run. The defaults are English; `ja.py` says the same in Japanese."""
 
@@ -268,6 +304,7 @@ class Words(NamedTuple):
             "team_failed": "{team_id} gave up: {error_message}.",
             "winner_picked": "{team_id} is first with {score}.",
             "merge_picked": "The editor's merge is published with {published_score}; best team: {team_id}, {score}.",
+            "step_chosen": "{reason}",
             "report_merged": "The editor has merged the reports.",
         }
     )
@@ -287,6 +324,7 @@ class Words(NamedTuple):
     verifying: VerifyWords = VerifyWords()
     agreement: AgreementWords = AgreementWords()
     proof: ProofWords = ProofWords()
+    steps: StepWords = StepWords()
     with_reason: str = "{text} ({reason})"
     partly: str = "said in part: {reason}"
     merged_published: str = (

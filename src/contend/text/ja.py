@@ -1,6 +1,15 @@
 """日本語のデータ。Japanese as data: word lists that code looks for, and every word that a person reads in a report."""
 
-from contend.text.en import AgreementWords, FeedbackWords, Headings, NoteWords, ProofWords, VerifyWords, Words
+from contend.text.en import (
+    AgreementWords,
+    FeedbackWords,
+    Headings,
+    NoteWords,
+    ProofWords,
+    StepWords,
+    VerifyWords,
+    Words,
+)
 
 STOP_PAIRS = frozenset(
     """
@@ -122,6 +131,7 @@ WORDS = Words(
         "team_failed": "{team_id}は棄権しました: {error_message}。",
         "winner_picked": "{team_id}が{score}で1位です。",
         "merge_picked": "編集者の統合レポートを公開します（{published_score}）。最良のチームは{team_id}（{score}）。",
+        "step_chosen": "{reason}",
         "report_merged": "編集者がレポートを統合しました。",
     },
     asked={
@@ -131,6 +141,40 @@ WORDS = Words(
         "merged": "各チームのレポートを統合したもの: {theme}",
     },
     language="日本語",
+    steps=StepWords(
+        least_rounds="ラウンド{round}、少なくとも{least}ラウンド行う",
+        criteria_met="基準{criteria}件をすべて満たした",
+        still_open="残っているもの: {what}",
+        unmet="満たしていない基準: {criteria}件のうち{count}件",
+        partly="一部だけ満たした基準: {criteria}件のうち{count}件",
+        open_parts="質問の項目: {count}件",
+        unsupported="裏付けのない記述: {count}件",
+        in_part="一部しか裏付けのない記述: {count}件",
+        fixes="審査員が挙げた修正点: {count}件",
+        nothing_to_mend="直すべき点を挙げた審査員がいない",
+        contradicted="引用元と食い違う記述: {count}件",
+        separator="、",
+        unjudged="レポートを基準に照らした審査員がいない",
+        no_contest_met="ラウンド{round}で基準{criteria}件をすべて満たしたため、競争は不要だった。",
+        no_contest="ラウンド{round}の後、ほかのチームに任せるものは残っていないため（{what}）、競争は不要だった。",
+        no_contest_target="ラウンド{round}で目標の得点に達したため、競争は不要だった。",
+        no_other_team="ラウンド{round}の後に残っているもの: {what}。資料、モデル、進め方の異なるチームはほかにない。",
+        no_budget="ラウンド{round}の後に残っているもの: {what}。ほかのチームを加えるには予算の残りが足りない。",
+        cost="使ったのは{tokens}トークンで、競争すれば約{contest}トークンだった。",
+        send="ラウンド{round}の後に残っているもの: {what}。加わるチーム: {teams}。",
+        send_instead="{team} は何も提出しなかった。加わるチーム: {teams}。",
+        none_delivered="レポートを提出したチームはない。",
+        one_delivered="レポートを提出したのは {team} だけで、統合するものがない。",
+        alike="{team} のレポートが満たさないことを満たすレポートはほかになく、統合しない。",
+        merge=(
+            "{team} のレポートが満たさないことを {teams} が満たした（基準と項目を合わせて{count}件）ため、"
+            "編集者がレポートを統合する。"
+        ),
+        merge_asked="実行の設定に従い、編集者がレポートを統合する。",
+        merge_unjudged="すべてのレポートを基準に照らした審査員がいないため、編集者がレポートを統合する。",
+        no_budget_for_editor="編集者に任せるには予算の残りが足りない。",
+        no_merge_asked="実行の設定に従い、編集者はレポートを統合しない。",
+    ),
     feedback=FeedbackWords(
         metrics_unscored="採点できなかった指標: {names}。ほかの指標だけで評価した",
         judges_unscored="採点できなかった指標: {names}。コードによる指標だけでは採点しない",

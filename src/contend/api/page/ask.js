@@ -33,7 +33,7 @@ export function askForm({ theme = "", thread = "", compact = false }) {
   const form = el("form.card.stack", { onsubmit: (event) => start(event, form, notice, thread) },
     field(t(thread ? "again" : "question"), el("textarea", { name: "theme", required: true, maxlength: 8000, rows: compact ? 2 : 4 }, theme), compact ? "" : t("question_hint")),
     el("div.grid", {},
-      field(t("depth"), options(el("select", { name: "depth" }), ["quick", "standard", "deep"].map((each) => [each, t(`depth_${each}`)]), thread ? "quick" : "standard")),
+      field(t("depth"), options(el("select", { name: "depth" }), ["auto", "quick", "standard", "deep"].map((each) => [each, t(`depth_${each}`)]), thread ? "quick" : "auto")),
       field(t("length"), options(el("select", { name: "length" }), [["", t("length_default")], ...["brief", "standard", "long"].map((each) => [each, t(`length_${each}`)])], "")),
       field(t("report_language"), options(el("select", { name: "language" }), [["", t("as_asked")], ["en", "English"], ["ja", "日本語"]], ""))),
     field(t("documents"), el("textarea", { name: "documents", rows: 2, spellcheck: false }), t("documents_hint")),

@@ -221,6 +221,7 @@ function watchView(run, id) {
     run.filesLeftOut.length > 0 && el("p.notice.warn", {}, t("files_left_out", { files: run.filesLeftOut.join("; ") })),
     Object.entries(run.sourcesOff).map(([source, reason]) => el("p.notice.warn", {}, t("source_off", { source, reason }))),
     el("p.small.quiet", {}, `${t("sources")}: ${run.sources.join(", ")}`, Object.entries(run.leftOut).map(([source, reason]) => ` · ${t("source_off", { source, reason })}`)),
+    run.steps.map((step) => el("p.notice", {}, step.reason)),
     leaderboard(run),
     el("section.card", { "aria-label": t("teams") }, [...run.teams.values()].map((team) => teamPart(run, team, id))),
     run.merged && mergedPart(run),
@@ -280,10 +281,9 @@ function roundPart(run, team, round, id, isLast) {
       round.judged && stepRow("judged", [el("strong", {}, t(round.judged.exit_reason ? "stops" : "another_round")), " ", whyDecided(round.judged)])));
 }
 
-/** The judge's words, which are in the run's language, or the rule that decided without a judge. */
+/** Why it goes on and a judge's words, which are in the run's language, or the rule that stopped it. */
 function whyDecided(judged) {
-  if (judged.exit_reason && judged.exit_reason !== "judge") return t(`why_${judged.exit_reason}`);
-  return judged.asked_judge ? judged.reasoning : t("why_least_rounds");
+  return judged.exit_reason && judged.exit_reason !== "judge" ? t(`why_${judged.exit_reason}`) : judged.reasoning;
 }
 
 /** Of each part of the question its state and how many passages count for it; below, what the team holds of how much. */

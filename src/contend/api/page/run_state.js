@@ -2,7 +2,7 @@
 
 export function newRun() {
   return {
-    theme: "", models: {}, sources: [], leftOut: {}, sourcesOff: {}, warnings: [], teams: new Map(), leaderboard: [], criteria: [], parts: [],
+    theme: "", models: {}, sources: [], leftOut: {}, sourcesOff: {}, warnings: [], steps: [], teams: new Map(), leaderboard: [], criteria: [], parts: [],
     documents: null, filesLeftOut: [], merged: null, winner: null, best: null, published: null, publishedScore: null, learned: [], done: null,
     stopped: null, spent: null, startedAt: null, lastAt: null, idleMilliseconds: 0,
   };
@@ -63,6 +63,10 @@ const STEPS = {
   round_judged: (run, event) => { Object.assign(roundOf(run, event), { judged: event, now: "" }); },
   team_done(run, event) {
     Object.assign(teamOf(run, event.team_id), { status: STATUS[event.status] ?? event.status, error: event.error_message });
+  },
+  step_chosen(run, event) {
+    if (!run.steps.some((step) => step.reason === event.reason)) run.steps.push(event);
+    for (const team of event.teams) teamOf(run, team);
   },
   winner_picked(run, event) {
     Object.assign(run, { winner: event.team_id, best: event.score, leaderboard: event.leaderboard });
