@@ -5,6 +5,7 @@ tokens: over the guide, over 30 documents of about 1,000 tokens, what modules of
 over longer ones of more modules, which no prompt holds, and over the demo's, which are short. The sizes of prompts also
 for a model that reads 16,000, in steps.
 `--quick` leaves deep out; `--lengths` plays each depth with a brief, a standard and a long report.
+The stub finds all criteria met; `auto, open` is `auto` where no report meets two of them.
 Tokens are estimates of contend's own: prompts, schemas and replies together. Repeats and cost are those of `costs.py`:
 the share of the input that an earlier call of the run began with, too, and what all calls cost where that costs a tenth
 and output five times as much. One pass: a writer that reads all documents once and writes the report.
@@ -59,6 +60,7 @@ _MORE_MODULES = [
 _MOST_CHARACTERS, _SECTION_CHARACTERS = 4_200, 1_200
 _LARGE_CHARACTERS = 24_000
 _READS = (128_000, LEAST_CONTEXT_TOKENS)
+_UNMET = 2
 _TEAMS = ("archivist", "skeptic", "scholar")
 
 
@@ -136,37 +138,37 @@ def write_workspace(folder: Path, reads: int) -> None:
     entries = "".join(f'\n[[orchestrator.teams]]\nconfig = "config/teams/{team}.toml"\n' for team in _TEAMS)
     (folder / "config" / "orchestrator.toml").write_text(f"[orchestrator]\n{entries}", "utf-8")
     for team in _TEAMS:
-        lines = f'team_id = "{team}"\nname = "{team.title()}"\nsources = ["local"]\n'
+        lines = f'team_id = "{team}"\nname = "{team.title()}"\nsources = ["local"]\nstance = "As a {team} would."\n'
         (folder / "config" / "teams" / f"{team}.toml").write_text(lines, "utf-8")
     models = resource("config/models.toml").read_text("utf-8")
     context = models.replace("[context]", f'[context]\n"*" = {reads}')
     (folder / "config" / "models.toml").write_text(context, "utf-8")
 
 
-async def play(depth: Depth, length: Length | None, reads: int, corpus: Corpus, folder: Path) -> Run:
+async def play(depth: Depth, length: Length | None, reads: int, corpus: Corpus, folder: Path, *, unmet: int = 0) -> Run:
     write_workspace(folder, reads)
     log = folder / "requests.jsonl"
     documents, theme = corpus
     options = RunOptions(
         documents=[str(documents)], sources=["local"], model="stub", depth=depth, length=length, learn=False
     )
-    with running(0, log=log) as stub:
+    with running(0, log=log, unmet=unmet) as stub:
         settings = load_settings(workspace=folder, OPENAI_BASE_URL=stub.address, OPENAI_API_KEY="sk-stub")
         planned = (await dry_run(theme, options=options, settings=settings)).estimate
         outcome = await run(theme, options=options, settings=settings)
     if outcome.report is None:
         raise SystemExit(f"the run ended {outcome.status}: {outcome.message}")
-    calls = [call for line in log.read_bytes().splitlines() if (call := call_of(line))]
+    calls = [call for line in log.read_bytes().splitlines() if (call := call_of(line, unmet))]
     return Run(calls, planned.calls, planned.tokens)
 
 
-def call_of(line: bytes) -> Call | None:
+def call_of(line: bytes, unmet: int = 0) -> Call | None:
     """A request of the log; None where it is none with a shape, such as a check whether the endpoint answers."""
     body = json.loads(line)
     if (shape := shape_in(body)) is None:
         return None
     text = "\n".join(str(message["content"]) for message in body["messages"])
-    reply = reply_to(line)
+    reply = reply_to(line, unmet)
     counted = text_of(body), len(json.dumps(reply))
     schema = _json_tokens(body["response_format"])
     return Call(shape.name, text, schema, _json_tokens(reply), counted)
@@ -218,22 +220,25 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="without deep")
     parser.add_argument("--lengths", action="store_true", help="each depth with reports of each length")
     chosen = parser.parse_args()
-    depths: tuple[Depth, ...] = get_args(Depth)[:2] if chosen.quick else get_args(Depth)
+    depths: tuple[Depth, ...] = get_args(Depth)[:3] if chosen.quick else get_args(Depth)
     with TemporaryDirectory() as documents:
         report(depths, get_args(Length) if chosen.lengths else (None,), corpora(Path(documents)))
 
 
 def report(depths: Sequence[Depth], lengths: Sequence[Length | None], played_over: Mapping[str, Corpus]) -> None:
     runs: dict[str, Run] = {}
-    print("corpus  depth     length   calls  dry run      tokens  dry run           schemas", end="")
+    print("corpus  depth      length   calls  dry run      tokens  dry run           schemas", end="")
     print("  repeats       cost   one pass  times")
     for name, corpus in played_over.items():
         with TemporaryDirectory() as folder:
             single = asyncio.run(one_pass(corpus, Path(folder)))
+        with TemporaryDirectory() as folder:
+            played = asyncio.run(play("auto", None, _READS[0], corpus, Path(folder), unmet=_UNMET))
+        print(_row(f"{name:7} auto, open          ", played, single))
         for depth, length in product(depths, lengths):
             with TemporaryDirectory() as folder:
                 played = asyncio.run(play(depth, length, _READS[0], corpus, Path(folder)))
-            print(_row(f"{name:7} {depth:9} {length or '':8}", played, single))
+            print(_row(f"{name:7} {depth:10} {length or '':8}", played, single))
             if (depth, length or "standard") == ("standard", "standard"):
                 runs[f"{name}, a model that reads {_READS[0]:,} tokens"] = played
     with TemporaryDirectory() as folder:

@@ -73,6 +73,8 @@ _USEFUL = 32
 _STEP = re.compile(r"^# Your part: step (\d+) ", re.MULTILINE)
 _CATALOGUED = re.compile(r"^(\d+)\. ", re.MULTILINE)
 """A document in the catalogue, by its number."""
+_PART = re.compile(r"^(\d+)\. (?:open|partly|answered|not_found)\b", re.MULTILINE)
+"""A part of the question and how far it is, by its number."""
 _READ, _LAST_STEP, _MOST_HELD = 7, 5, 60
 
 _CRITERIA = 8
@@ -228,16 +230,18 @@ def reply_to(request: bytes, unmet: int = 0) -> object:
 
 
 def _step(prompt: str) -> object:
-    """A researcher searches, then reads documents for a few steps, holds of each step what came, and is done."""
+    """A researcher searches, then reads documents for a few steps, holds of each step what came, and answers all."""
     number, found = int(_STEP.findall(prompt)[-1]), _numbers(prompt)
     documents = _CATALOGUED.findall(prompt)
     searches = [{"kind": "search", "source": "", "text": query, "parts": [1]} for query in QUERIES]
     pages = documents[(number - 2) * _READ : (number - 1) * _READ] if 1 < number < _LAST_STEP else []
     reads = [{"kind": "read", "source": "", "text": document, "parts": [1]} for document in pages]
     actions = searches if number == 1 else reads
+    state, passages = "partly" if actions else "answered", found[:-_MOST_HELD][-_MOST_HELD:]
+    parts = sorted({int(part) for part in _PART.findall(prompt)})
     return {
         "thought": prose()[0][:200],
-        "parts": [{"part": 1, "state": "partly", "passages": found[:-_MOST_HELD][-_MOST_HELD:], "missing": ""}],
+        "parts": [{"part": part, "state": state, "passages": passages, "missing": ""} for part in parts],
         "others": found[-_MOST_HELD:],
         "give_up": [],
         "actions": actions,
