@@ -21,12 +21,22 @@ def finished(server: Server) -> str:
     return research
 
 
-def ask(page: Page, theme: str = THEME, *, approve: bool = False) -> None:
+def ask(page: Page, theme: str = THEME, *, approve: bool = False, depth: str = "standard") -> None:
     page.get_by_label("Your question").fill(theme)
+    page.locator("select[name=depth]").select_option(depth)
     page.get_by_text("More options").click()
     if approve:
         page.get_by_label("searching (plans)").check()
     page.get_by_role("button", name="Start").click()
+
+
+def test_a_run_of_one_team_says_why_no_other_or_which_others_play(page: Page) -> None:
+    ask(page, depth="auto")
+    expect(page.locator("article h1")).to_be_visible()
+
+    page.get_by_role("link", name="Watch").click()
+
+    expect(page.get_by_text(re.compile("no contest was needed|Further teams: Beta"))).to_be_visible()
 
 
 def test_a_run_is_asked_approved_watched_and_read_and_a_refresh_loses_nothing(page: Page) -> None:

@@ -101,6 +101,7 @@ def test_the_editors_report_is_nobodys_win_on_the_page_of_its_run_in_the_history
     for title in (THEME, "Who guards kiln-03?"):
         page.get_by_role("link", name="Ask", exact=True).click()
         page.get_by_label("Your question").fill(title)
+        page.locator("select[name=depth]").select_option("standard")
         page.get_by_role("button", name="Start").click()
         expect(page.locator("article h1")).to_be_visible()
         expect(page.locator("header h1")).to_have_text(title)

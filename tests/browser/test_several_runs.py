@@ -20,6 +20,7 @@ NOTE_OF_STOPPED = "Nobody works on it. It goes on where it was"
 def begin(page: Page, theme: str, *, approve: bool = False) -> None:
     page.get_by_role("link", name="Ask", exact=True).click()
     page.get_by_label("Your question").fill(theme)
+    page.locator("select[name=depth]").select_option("standard")
     if approve:
         page.get_by_text("More options").click()
         page.get_by_label("searching (plans)").check()
