@@ -112,7 +112,7 @@ async def test_a_passage_is_asked_about_once_by_teams_at_once_in_later_rounds_an
 
     assert ask.calls == [["natural", "plain"], ["other"]]
     assert [[*speaking_of(each)] for each, _ in [*both, (later, cost), (resumed, [])]] == [["https://a.org/"]] * 5
-    assert [usage for _, usage in both] == [[USAGE], [], []]
+    assert sorted((usage for _, usage in both), key=len) == [[], [], [USAGE]], "whichever comes first"
 
 
 async def test_what_was_said_of_a_passage_stays_when_it_is_given_up_and_held_again(tmp_path: Path) -> None:
