@@ -167,7 +167,7 @@ _LISTS = ("actions", "beyond", "passages", "written_from", "looked", "tried", "m
 _NONE = ("pool", "submission", "report", "shared", "inherited")
 _EMPTY_KEYS = {**dict.fromkeys(_ADDED_TO, EMPTY_LIST), **{key: [] for key in _LISTS}, "seen": {}, "accepted": False}
 
-FRESH = cast("ResearchUpdate", {**AT_BEGIN, "problem": "", **_EMPTY_KEYS, **dict.fromkeys(_NONE)})
+FRESH = cast("ResearchUpdate", {**AT_BEGIN, "problem": "", "mends_only": False, **_EMPTY_KEYS, **dict.fromkeys(_NONE)})
 """A research that begins on its own: nothing of one before it on the same thread stays."""
 
 
