@@ -66,7 +66,7 @@ async def check_resumable(services: Services, thread_id: str, snapshot: StateSna
 
 
 def check_depth(thread_id: str, snapshot: StateSnapshot, depth: Depth | None) -> None:
-    """Whether a run goes on with the depth that it began with, where whoever goes on with it names one.
+    """Refuse to go on with an open run under another depth than it began with. `depth`: None where none is named.
 
     Raises:
         RunChanged: with another one.

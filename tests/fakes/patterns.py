@@ -124,6 +124,8 @@ def _growth(use: Use, recipe: Recipe) -> float:
     if _seconds(use, recipe.text(SIZE)) == float("inf"):
         return float("inf")
     short = _least(use, recipe.text(SIZE))
+    if short == float("inf"):  # a busy machine
+        return float("inf")
     return _least(use, recipe.text(SIZE * TIMES), enough=MOST_GROWTH * short) / short
 
 
@@ -144,7 +146,7 @@ def _seconds(use: Use, text: str, *, most: float = _MOST_SECONDS) -> float:
     """Of the processor; infinite where it was ended."""
     subject: Any = text.encode("utf-8", "replace") if isinstance(use.pattern.pattern, bytes) else text
     began = time.thread_time()
-    signal.setitimer(signal.ITIMER_VIRTUAL, min(most, _MOST_SECONDS))
+    signal.setitimer(signal.ITIMER_VIRTUAL, most)
     try:
         if use.at_one_place:
             use.pattern.match(subject)

@@ -118,6 +118,21 @@ async def test_a_judge_is_asked_about_what_quotes_nothing_and_its_word_counts_wi
     assert (TWISTED in to_check) is not shown
 
 
+async def test_the_ledger_says_the_same_of_judges_where_another_process_publishes(
+    contest: Contest, vendors: Vendors
+) -> None:
+    vendors.malform(with_findings({"text": TWISTED, "sources": [1]}), prompt="research/write")
+    judged(vendors, "stated")
+    waiting = await contest.run(THEME, thread_id="asked", max_rounds=1, learn=False, approve=["report"])
+
+    outcome = await contest.resume("asked", "approve")
+
+    assert (waiting.status, outcome.status) == ("interrupted", "completed")
+    report = json.loads(next((contest.workspace / "results").rglob("report.json")).read_text("utf-8"))
+    (stated,) = [each for each in report["statements"] if each["text"] == TWISTED]
+    assert {"check": "judge", "outcome": "holds", "detail": ""} in stated["checks"]
+
+
 HUM, SING = (Passage(id=each, url=f"https://{each}.example", title=each, text="It hums 8 Hz.") for each in ("a", "b"))
 
 

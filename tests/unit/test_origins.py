@@ -2,7 +2,7 @@
 
 import pytest
 
-from contend.contest.agreement import ReportedBy, origins_of, with_teams
+from contend.contest.agreement import ReportedBy, agreement_of, with_teams
 from contend.models.evaluation import Submission
 from contend.models.research import (
     CitedSentence,
@@ -48,7 +48,7 @@ def origin(statement: CitedSentence, *others: Submission, own: str | None = "t1"
     """Of a statement that the first team found by an action of its own, and others have in their reports."""
     reports = [report(says("hums at 0.2 hertz"), HUM, own=("hum",)), *others]
     by_team = {f"t{number}": each for number, each in enumerate(reports, start=1)}
-    return origins_of(draft(statement), [HUM, COST], by_team, own)["summary 1"]
+    return agreement_of(draft(statement), [HUM, COST], by_team, own).origins["summary 1"]
 
 
 def test_of_the_teams_that_an_editor_names_those_are_dropped_that_hold_none_of_the_statements_passages() -> None:

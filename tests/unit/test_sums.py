@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from contend.checks import CalculationError, calculate
+from contend.checks.sums import CalculationError, calculate
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,6 @@ from contend.text import (
     split_sentences,
     terms,
     without_marks,
-    without_sentences,
 )
 from fakes.token_counts import BRIEFS
 
@@ -260,20 +259,6 @@ def test_a_score_is_shown_of_100_with_one_decimal_and_none_as_unscored(
     score: float | None, english: str, japanese: str
 ) -> None:
     assert (shown_score(score, "en"), shown_score(score, "ja")) == (english, japanese)
-
-
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("Wind hums.  Say yes! Bridges fall.", "Wind hums. Bridges fall."),
-        ("風が鳴る。はいと言え。橋が落ちる。", "風が鳴る。橋が落ちる。"),
-        ("Wind  hums. Bridges fall.", "Wind  hums. Bridges fall."),
-        ("Say yes!", ""),
-    ],
-    ids=["English", "Japanese", "nothing unwanted", "nothing left"],
-)
-def test_without_its_unwanted_sentences_a_text_reads_as_its_language_does(text: str, left: str) -> None:
-    assert without_sentences(text, lambda sentence: sentence in {"Say yes!", "はいと言え。"}) == left
 
 
 def test_a_report_leaves_no_word_in_english_to_a_japanese_reader() -> None:

@@ -4,6 +4,5 @@ Code never judges prose: whether a passage says a sentence is for models.
 """
 
 from contend.checks.citations import Validity, check_validity, citation_numbers
-from contend.checks.sums import CalculationError, calculate
 
-__all__ = ["CalculationError", "Validity", "calculate", "check_validity", "citation_numbers"]
+__all__ = ["Validity", "check_validity", "citation_numbers"]

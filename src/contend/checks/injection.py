@@ -174,6 +174,15 @@ def speaks_to_ai(text: str) -> bool:
     return bool(certain_signals(text))
 
 
+_FEWEST_BYTES = 12
+"""Of UTF-8: 12 letters, or 4 characters of Japanese or Chinese."""
+
+
+def is_telling(words: str) -> bool:
+    """Whether words are long enough for their place to say something; shorter ones stand in many texts."""
+    return len(words.encode()) >= _FEWEST_BYTES
+
+
 def orders_in(text: str) -> list[str]:
     """The sentences of a text that give a signal."""
     return [sentence for sentence in split_sentences(clean(text)) if speaks_to_ai(sentence)]

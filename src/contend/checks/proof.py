@@ -238,7 +238,7 @@ def _spans(words: str, text: str) -> tuple[_Span, ...]:
         cells = [bare(cell) for cell in words.split("|")]
         lines = map(bare, _lines(text))
         return tuple(_Span(line, 0, len(line)) for line in lines if _in_order(cells, line))
-    pieces = [bare(piece) for piece in re.split(r"…|\.{3}|\[\.\.\.\]", words)]
+    pieces = [bare(piece) for piece in pieces_of(words)]
     spans, at, whole = list[_Span](), 0, bare(text)
     for piece in pieces:
         found = whole.find(piece, at)
@@ -247,6 +247,11 @@ def _spans(words: str, text: str) -> tuple[_Span, ...]:
         at = found + len(piece)
         spans += [_Span("", found, at)] if piece else []
     return tuple(spans)
+
+
+def pieces_of(words: str) -> list[str]:
+    """The parts of a quote between what it leaves out."""
+    return re.split(r"…|\.{3}|\[\.\.\.\]", words)
 
 
 def _lines(text: str) -> list[str]:

@@ -7,14 +7,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from contend.checks.notations import bare, notes_of
-from contend.checks.proof import inputs_of
+from contend.checks.proof import inputs_of, pieces_of
 
-_GAP = re.compile(r"…|\.{3}|\[\.\.\.\]")
 _ENDS = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
-
-
-_POWERS = (0, 2, 3, 6, 9, -3, -6, -9)
-"""By which a sum's number may differ from the text's: 0.84 for 84 %, 71.5 for 71,500,000. 1.015 may be 1.5 % more."""
 
 
 class Span(NamedTuple):
@@ -27,7 +22,7 @@ class Span(NamedTuple):
 def quote_spans(words: str, text: str) -> list[Span]:
     """The pieces of a quote, or its cells in one row, in their order; empty if it does not stand in the text."""
     if "|" not in words:
-        return _in_order(_GAP.split(words), text, Span(0, len(text)))
+        return _in_order(pieces_of(words), text, Span(0, len(text)))
     begin = 0
     for line in text.split("\n"):
         if spans := _in_order(words.split("|"), text, Span(begin, begin + len(line))):
@@ -72,8 +67,7 @@ def _written(wanted: str, text: str, *, is_day: bool) -> Iterator[Span]:
             texts = [each.text for each in notes.days if each.day and any(each.fits(day) for day in own.days)]
         else:
             value = Decimal(wanted.replace(",", ""))
-            numbers = [*(value.scaleb(power) for power in _POWERS), (value - 1) * 100]
-            texts = [each.text for each in notes.figures if any(map(each.is_number, numbers))]
+            texts = [each.text for each in notes.figures if each.has_digits(value)]
         for each in texts:
             if (at := text.find(each, begin, end)) >= 0:
                 yield Span(at, at + len(each))

@@ -1,13 +1,10 @@
 """Which teams say a statement of the published report, and where their reports contradict each other."""
 
-import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from contend.checks.proof import overlap
-from contend.contest.state import ContestView
-from contend.evidence import with_texts
 from contend.models.evaluation import Submission
 from contend.models.record import Language
 from contend.models.replies import DisagreementReply
@@ -15,7 +12,6 @@ from contend.models.research import CitedSentence, Disagreement, Draft, Passage,
 from contend.report import Origin
 from contend.report.build import addresses_in, presentable
 from contend.report.plain import plain_text
-from contend.services import Services
 from contend.text import WORDS, count_text, shorten
 from contend.writing import PlantedOrders, Statement, with_statements
 
@@ -162,25 +158,10 @@ class Agreement(NamedTuple):
         return list(dict.fromkeys(lines))
 
 
-async def agreement_of(services: Services, view: ContestView, submission: Submission) -> Agreement:
-    """Which teams say the statements of the published report.
-
-    Raises:
-        StoreError: a team's submission or a passage cannot be read.
-    """
-    reports = {each.team_id: await services.require_submission(each.document) for each in view.mergeable}
-    own = None if view.editing.published or view.winner is None else view.winner.team_id
-    draft = presentable(submission.draft)
-    cited = {*draft.passages()}
-    passages = await with_texts(services.documents, [each for each in submission.passages if each.id in cited])
-    origins = await asyncio.to_thread(origins_of, draft, passages, reports, own)
-    return Agreement([*reports], origins)
-
-
-def origins_of(
+def agreement_of(
     draft: Draft, passages: Sequence[Passage], reports: Mapping[str, Submission], own: str | None
-) -> dict[str, Origin]:
-    """For each statement of a draft, by place, the teams that say it and those that found it independently. Blocking.
+) -> Agreement:
+    """Which teams say the printed statements of a draft, and which found them independently. Blocking.
 
     `passages`: of the draft, with their texts; `reports`: each team's best, by its id; `own`: the team whose report
     the draft is. Teams are those that the editor named; where it named none, those that quote the same words.
@@ -188,7 +169,7 @@ def origins_of(
     by_id = {each.id: each for each in passages}
     quotations = {team_id: _Quotations(submission) for team_id, submission in reports.items()}
     origins = {}
-    for at in draft.placed_sentences():
+    for at in presentable(draft).placed_sentences():
         statement, sources = at.sentence, [by_id[each] for each in at.sentence.passages if each in by_id]
         quoting = {team: {*each.of_same_words(statement, sources)} for team, each in quotations.items()}
         teams = statement.teams or [team for team in reports if team == own or quoting[team]]
@@ -199,7 +180,7 @@ def origins_of(
         ]
         is_found = statement.kind in {"stated", "derived"} and not statement.refuted and len(found_by) >= SEVERAL
         origins[at.place] = Origin(teams, found_by if is_found else [])
-    return origins
+    return Agreement([*reports], origins)
 
 
 class _Quotations:

@@ -1,5 +1,6 @@
 """The contest's last nodes: pick the winner, publish its report, write the terminal status."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,7 +12,14 @@ from contend.approval import Approved, Rejected, Unusable, apply_answer, questio
 from contend.checks import check_validity
 from contend.contest.agreement import agreement_of, with_disagreements
 from contend.contest.comparing import pairwise_keys
-from contend.contest.publishing import DoubtfulLine, failure_notes, head_of, publish, with_signs
+from contend.contest.publishing import (
+    doubtful_lines,
+    failure_notes,
+    head_of,
+    judged_statements,
+    publish,
+    with_signs,
+)
 from contend.contest.state import ContestState, ContestUpdate, ContestView, TeamOutcome
 from contend.errors import InputError
 from contend.evidence import with_texts
@@ -22,13 +30,11 @@ from contend.models.record import Language
 from contend.models.research import ResearchReport
 from contend.models.task import ExecutionSummary, RoundResult, RunStatus
 from contend.preflight import answer
-from contend.report import PublishedLine, with_ledger
-from contend.report.plain import plain_sentence
+from contend.report import PublishedLine, published_lines, with_ledger
 from contend.run_context import thread_of
 from contend.services import Services
 from contend.stores.leases import thread_name
-from contend.team.metrics import by_judges
-from contend.team.support import cited_statements, lines_of
+from contend.team.support import cited_statements
 from contend.text import WORDS, NoteWords
 
 EDITABLE = ("executive_summary", "key_findings", "detailed_analysis", "constraints_and_challenges")
@@ -92,17 +98,23 @@ class ClosingNodes:
         """Check the winner's citations and write its report; from here on the report is done."""
         options, sources, view = (await self.services.run(state)).options, self.services.sources, ContestView(state)
         submission = await self.services.require_submission(state["submission"])
-        lines = await lines_of(self.services, submission)
+        passages = await with_texts(self.services.documents, submission.passages)
+        lines = published_lines(submission.draft, passages, submission.results)
+        cited, winner = cited_statements(submission.draft, passages), view.winner
+        metrics = metrics_of(view, winner) if winner else []
         usage = await self.services.record.usage(state["execution_id"])
-        doubtful = await self._doubtful(view, submission, lines)
+        # A search states nothing of its own.
+        is_stated = winner is not None and winner.may_win
+        doubtful = doubtful_lines(submission, lines, cited, metrics, options.language) if is_stated else []
         left_out = (
             await sources.left_out(options.documents, read=True, language=options.language)
             if "local" in options.sources
             else []
         )
         folder = self.services.folder / "results" / thread_name(thread_of(runtime) or state["execution_id"])
-        passages = await with_texts(self.services.documents, submission.passages)
-        agreement = await agreement_of(self.services, view, submission)
+        reports = {each.team_id: await self.services.require_submission(each.document) for each in view.mergeable}
+        own = None if view.editing.published or winner is None else winner.team_id
+        agreement = await asyncio.to_thread(agreement_of, submission.draft, passages, reports, own)
         report = with_disagreements(submission.report, submission.draft, passages)
         ledger = with_ledger(
             with_signs(report, doubtful),
@@ -111,7 +123,7 @@ class ClosingNodes:
             printed=_printed(view, submission, lines),
             question=f"{(await self.services.run(state)).asked(state['theme'])}\n{state.get('comment', '')}",
             doubts={each.statement: each.why for each in doubtful},
-            judged=await self._judged(view, submission),
+            judged=judged_statements(submission.draft, cited, metrics),
             teams=agreement.teams,
             origins=agreement.origins,
             language=options.language,
@@ -189,41 +201,6 @@ class ClosingNodes:
         run.board.set_pairwise(run.execution_id, keys)
         await self.services.record.set_pairwise(run.execution_id, keys)
         return keys
-
-    async def _doubtful(
-        self, view: ContestView, submission: Submission, lines: Sequence[PublishedLine]
-    ) -> list[DoubtfulLine]:
-        """The published statements that are refuted or not shown, or shown in part; by code alone if nobody judged."""
-        if view.winner is None or not view.winner.may_win:  # a search states nothing of its own
-            return []
-        metrics, language = metrics_of(view, view.winner), view.state["options"]["language"]
-        by_code = {
-            each.text: each for each in (await cited_statements(self.services, submission)).weakest() if each.value == 0
-        }
-        support = next((each for each in metrics if each.name == "citation_support" and each.score is not None), None)
-        bad = support.evidence if support else [*by_code]
-        in_part = {text: why for each in metrics for text, why in each.partly.items()}
-        doubted = {text: why for each in metrics for text, why in each.doubted.items()}
-        reasons = doubted | in_part
-        line_of = {line.statement: line.text for line in reversed(lines) if line.text in submission.content}
-        doubtful = []
-        for text in filter(line_of.get, dict.fromkeys([*bad, *in_part, *doubted])):
-            known = by_code.get(text)
-            told = reasons.get(text) or (known.reason(language) if known else "")
-            refuted = known is not None and bool(known.sentence.refuted)
-            is_partly = text in in_part and text not in bad
-            doubtful.append(
-                DoubtfulLine(line_of[text], plain_sentence(told), partly=is_partly, refuted=refuted, statement=text)
-            )
-        return doubtful
-
-    async def _judged(self, view: ContestView, submission: Submission) -> set[str]:
-        """The statements that judges have read; of those that quote nothing, where judges said something."""
-        if view.winner is None or all(each.score is None for each in by_judges(metrics_of(view, view.winner))):
-            return set()
-        cited, run = await cited_statements(self.services, submission), await self.services.run(view.state)
-        unjudged = {each.text for each in cited.with_words(run.verdicts).statements if each.value is None}
-        return {each.text for each in submission.draft.sentences()} - unjudged
 
 
 def _printed(view: ContestView, submission: Submission, lines: Sequence[PublishedLine]) -> set[str]:

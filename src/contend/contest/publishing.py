@@ -10,7 +10,7 @@ from contend.checks.proof import sums_of
 from contend.contest.agreement import Agreement
 from contend.contest.editing import is_worse
 from contend.contest.state import ContestView
-from contend.models.evaluation import Submission
+from contend.models.evaluation import MetricScore, Submission
 from contend.models.options import ResolvedOptions
 from contend.models.record import Language
 from contend.models.research import Disagreement, Draft, ResearchReport
@@ -24,9 +24,10 @@ from contend.report import (
     to_html,
     to_json,
 )
-from contend.report.plain import DOUBTFUL_SIGN
+from contend.report.plain import DOUBTFUL_SIGN, plain_sentence
 from contend.stores import write_file
-from contend.team.metrics import by_judges
+from contend.team.metrics import WITH_CITATIONS, by_judges
+from contend.team.support import Citations
 from contend.text import WORDS, count_text, file_name, inert, shorten, shown_score
 
 
@@ -52,6 +53,49 @@ class DoubtfulLine(NamedTuple):
         words, text = WORDS[language], self.text.strip("| ")
         reason = words.partly.format(reason=self.reason) if self.partly else self.reason
         return words.with_reason.format(text=text, reason=reason) if reason else text
+
+
+def doubtful_lines(
+    submission: Submission,
+    lines: Sequence[PublishedLine],
+    cited: Citations,
+    metrics: Sequence[MetricScore],
+    language: Language,
+) -> list[DoubtfulLine]:
+    """The published statements that are refuted, not shown or shown in part; by code alone if nobody judged.
+
+    `lines`: the draft's, as they are published; `metrics`: of the published submission, empty if a person edited it.
+    """
+    by_code = {each.text: each for each in cited.weakest() if each.value == 0}
+    support = _support(metrics)
+    bad = support.evidence if support and support.score is not None else [*by_code]
+    in_part = {text: why for each in metrics for text, why in each.partly.items()}
+    doubted = {text: why for each in metrics for text, why in each.doubted.items()}
+    reasons = doubted | in_part
+    line_of = {line.statement: line.text for line in reversed(lines) if line.text in submission.content}
+    doubtful = []
+    for text in filter(line_of.get, dict.fromkeys([*bad, *in_part, *doubted])):
+        statement = by_code.get(text)
+        reason = reasons.get(text) or (statement.reason(language) if statement else "")
+        refuted = statement is not None and bool(statement.sentence.refuted)
+        is_partly = text in in_part and text not in bad
+        doubtful.append(
+            DoubtfulLine(line_of[text], plain_sentence(reason), partly=is_partly, refuted=refuted, statement=text)
+        )
+    return doubtful
+
+
+def judged_statements(draft: Draft, cited: Citations, metrics: Sequence[MetricScore]) -> set[str]:
+    """The texts of the statements that judges have read; those that quote nothing only if a judge said something."""
+    if all(each.score is None for each in by_judges(metrics)):
+        return set()
+    support = _support(metrics)
+    unjudged = support.unjudged if support else [each.text for each in cited.statements if each.value is None]
+    return {each.text for each in draft.sentences()}.difference(unjudged)
+
+
+def _support(metrics: Sequence[MetricScore]) -> MetricScore | None:
+    return next((each for each in metrics if each.name == WITH_CITATIONS), None)
 
 
 def with_signs(report: ResearchReport, doubtful: Sequence[DoubtfulLine]) -> ResearchReport:

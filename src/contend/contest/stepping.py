@@ -14,9 +14,12 @@ from pydantic import Field
 from contend.contest.comparing import near_ties, route_to_pairs
 from contend.contest.state import ContestState, ContestUpdate, ContestView, TeamOutcome
 from contend.estimate import contest_tokens
+from contend.evidence import with_texts
+from contend.models.evaluation import Submission
 from contend.models.events import StepChosen
 from contend.models.options import ResolvedOptions, TeamConfig
 from contend.models.record import Language, Record
+from contend.models.research import Passage
 from contend.models.round import best_round
 from contend.services import Services
 from contend.team.shortfall import Shortfall, shortfall_of
@@ -174,9 +177,13 @@ async def open_situation(services: Services, state: ContestState) -> Situation:
     by_need = is_first and len(teams) > 1
     target, spent = options.judgment.target_score, usage.input_tokens + usage.output_tokens
     affords = not view.ended_budgets and run.ledger.remaining_share() >= options.judgment.budget_reserve
+    delivered = []
+    for each in view.mergeable:
+        submission = await services.require_submission(each.document)
+        delivered.append(_delivered(each, submission, await with_texts(services.documents, submission.passages)))
     return Situation(
         language=options.language,
-        delivered=[await _delivered(services, each) for each in view.mergeable],
+        delivered=delivered,
         first=teams[0] if is_first else None,
         waiting=[team for team in teams if team.team_id not in ended] if is_first else [],
         sources=options.sources,
@@ -188,12 +195,11 @@ async def open_situation(services: Services, state: ContestState) -> Situation:
     )
 
 
-async def _delivered(services: Services, outcome: TeamOutcome) -> Delivered:
+def _delivered(outcome: TeamOutcome, submission: Submission, passages: Sequence[Passage]) -> Delivered:
     best = best_round(outcome.rounds)
     if best is None:
         raise ValueError(f"team {outcome.team_id} has delivered nothing")
-    submission = await services.require_submission(best.submission)
-    cited = (await cited_statements(services, submission)).with_words(best.verdicts)
+    cited = cited_statements(submission.draft, passages).with_words(best.verdicts)
     contradicted = sum(each.contradicted for each in cited.weakest())
     shortfall = shortfall_of(best.metrics, submission.parts, contradicted=contradicted)
     return Delivered(outcome.team.name, best.round_number, shortfall)
@@ -244,15 +250,13 @@ async def route_to_teams(state: ContestState) -> list[Send]:
     keys = ("theme", "options", "execution_id", "sources_off", "earlier", "criteria", "parts", "inherited")
     common = {key: state.get(key) for key in keys}
     holdout = state.get("withheld") or {"team_id": "", "bullets": []}
+    if steps := state.get("steps"):
+        teams = [team for team in state["teams"] if team["team_id"] in steps[-1]["teams"]]
+    else:
+        begins_with_one = ResolvedOptions.model_validate(state["options"]).begins_with_one
+        teams = state["teams"][:1] if begins_with_one else state["teams"]
     lessons = {holdout["team_id"]: [each for each in state["bullets"] if each["id"] not in holdout["bullets"]]}
     return [
         Send("team", {**common, "team": team, "bullets": lessons.get(team["team_id"], state["bullets"])})
-        for team in _teams_to_play(state)
+        for team in teams
     ]
-
-
-def _teams_to_play(state: ContestState) -> list[dict[str, object]]:
-    if steps := state.get("steps"):
-        return [team for team in state["teams"] if team["team_id"] in steps[-1]["teams"]]
-    begins_with_one = ResolvedOptions.model_validate(state["options"]).begins_with_one
-    return state["teams"][:1] if begins_with_one else state["teams"]

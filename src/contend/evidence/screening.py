@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import suppress
 from pathlib import Path
 
-from contend.checks.injection import certain_signals, orders_in
+from contend.checks.injection import certain_signals, is_telling, orders_in
 from contend.checks.notations import bare
 from contend.errors import ModelError
 from contend.evidence.pool import Evidence, EvidencePool, give_up, parts_of, with_parts
@@ -17,9 +17,6 @@ from contend.text import file_name
 
 BY_MODEL = "model"
 """In place of a signal's name: a language model has read it so."""
-
-_SHORTEST_ORDER = 12
-"""Bytes of UTF-8: 12 letters, or 4 characters of Japanese or Chinese. What is shorter may stand anywhere."""
 
 Orders = Mapping[str, Sequence[str]]
 """Sentences that speak to AI systems, by the id of their passage or the address of their document."""
@@ -109,8 +106,7 @@ def _standing(quotes: Iterable[str], passage: Passage) -> list[str]:
 
 
 def _stands_in(order: str, text: str) -> bool:
-    key = bare(order)
-    return len(key.encode()) >= _SHORTEST_ORDER and key in bare(text)
+    return is_telling(key := bare(order)) and key in bare(text)
 
 
 async def screened(

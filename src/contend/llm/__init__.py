@@ -97,7 +97,8 @@ _MOST_STEP_TOKENS, _MOST_CATALOGUE_TOKENS, _MOST_DISPUTED_TOKENS = 32_000, 12_00
 
 _BESIDE_STEP_TOKENS = 6_600
 """Room for a step's reply and its thoughts."""
-_LONGER_THAN_ESTIMATED = 1.1
+CONTEXT_MARGIN = 1.1
+"""By so much a prompt may be longer than estimated and leave the reply its room in the model's context."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class ContextProfile:
     @property
     def prompt_tokens(self) -> int:
         """A step's prompt; where it would be longer it begins anew. The reply and its thoughts need the rest."""
-        beside = round((self.tokens - _BESIDE_STEP_TOKENS) / _LONGER_THAN_ESTIMATED)
+        beside = round((self.tokens - _BESIDE_STEP_TOKENS) / CONTEXT_MARGIN)
         return min(self.tokens * 17 // 20, max(self.tokens * 7 // 10, beside))
 
     def beside(self, tokens: int) -> int:

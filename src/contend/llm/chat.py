@@ -11,7 +11,7 @@ from operator import add
 from typing import Any, Generic
 
 from contend.errors import ModelError, ReplyError
-from contend.llm import CONTEXT_REMEDY, DEFAULT_CONTEXT_TOKENS, Answer, R, Scope
+from contend.llm import CONTEXT_MARGIN, CONTEXT_REMEDY, DEFAULT_CONTEXT_TOKENS, Answer, R, Scope
 from contend.llm.budget import Ledger, cost_usd
 from contend.llm.endpoint import Completion, Endpoint, Request, RequestRefused, Turn, distribution_of
 from contend.llm.naming import name_call
@@ -31,8 +31,6 @@ _SHARE_OF_REPLY = 4
 """So many times the tokens of its reply a model reads, at least: half is for passages, the rest for all else."""
 _ESTIMATE_MARGIN = 1.25
 """Token estimates are right within 25 %."""
-_CONTEXT_MARGIN = 1.1
-"""By so much a prompt may be longer than estimated and leave the reply its room in the model's context."""
 _LEAST_OUTPUT_TOKENS = 256
 """What a prompt leaves of the context counts in multiples of it: LangChain's clients are kept by their limits."""
 _THINKING_FACTOR = 4
@@ -225,7 +223,7 @@ class ChatModel:
         limit = self.max_output_tokens.get(role, DEFAULT_OUTPUT_TOKENS)
         limit = min(limit, max(SURE_OUTPUT_TOKENS, context // _SHARE_OF_REPLY)) * chat.factor
         limit = min(limit, form.most_output or limit)
-        remainder = context - round(prompt_tokens * _CONTEXT_MARGIN)
+        remainder = context - round(prompt_tokens * CONTEXT_MARGIN)
         return min(limit, max(remainder // _LEAST_OUTPUT_TOKENS, 1) * _LEAST_OUTPUT_TOKENS)
 
     def _request(self, chat: _Chat[R], form: RequestForm, turns: list[Turn]) -> Request:

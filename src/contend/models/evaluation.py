@@ -127,7 +127,8 @@ class MetricScore(Record):
     changed. `applies` is false where there is nothing to measure, such as points without a plan. `verdicts`: of
     coverage by criteria, what the judge said of each, by its number from "1". `partly`: sentences whose passages do not
     say them, or say a part of them, with what is lacking, and statements of other kinds, such as judgements, that the
-    judge accepts in part. `doubted`: those of other kinds that it does not accept, with its reason.
+    judge accepts in part. `doubted`: those of other kinds that it does not accept, with its reason. `unjudged`:
+    sentences that quote nothing, and of which no judge said whether their passages say them.
     """
 
     name: Text
@@ -141,6 +142,7 @@ class MetricScore(Record):
     verdicts: dict[str, CriterionLevel] = Field(default_factory=dict)
     partly: dict[str, str] = Field(default_factory=dict)
     doubted: dict[str, str] = Field(default_factory=dict)
+    unjudged: list[str] = Field(default_factory=list)
 
 
 class MetricResult(Record):

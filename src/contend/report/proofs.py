@@ -184,7 +184,7 @@ def _excerpt(statement: LedgerStatement, text: str) -> str:
 
 
 def _highlighted(text: str, spans: Sequence[Span], parts: Sequence[Span]) -> str:
-    """The parts of a text, with what stands in the spans marked."""
+    """These parts of a text as HTML, with the spans inside `<mark>`."""
     marked = {at for span in spans for at in range(span.begin, span.end)}
     shown = []
     for part in parts:

@@ -66,9 +66,9 @@ def published_markdown(
     lines: Sequence[PublishedLine] = (),
     folders: Sequence[Path] = (),
 ) -> str:
-    """The report and what stands behind it as readers see their marks; the references have none.
+    """The report, its references and its appendix as one Markdown text.
 
-    The references of a report that its reader lays out stand behind the appendix. `lines`: those of its draft.
+    In a report with headings of its own, the appendix comes before the references. `lines`: those of its draft.
     """
     heading = f"## {WORDS[language].headings.references}"
     body, _, entries = report.to_markdown(language, folders=folders).rpartition(f"\n{heading}\n")

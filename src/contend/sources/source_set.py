@@ -43,6 +43,7 @@ _PDF_PAGES = 200
 _READING_SECONDS = 25.0
 _PAGE_CHARACTERS = 200_000
 _LEAST_PAGE_CHARACTERS = 60
+"""Of a page that was read: pages that only ask for JavaScript say so in under 50 characters."""
 _MOST_CACHED_PAGES = 64
 
 

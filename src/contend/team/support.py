@@ -26,7 +26,6 @@ from contend.models.research import CitedSentence, Draft, Passage
 from contend.models.task import CallUsage
 from contend.prompts.judging import CitationPrompt, UnquotedStatement
 from contend.prompts.research import SourceDocument
-from contend.report import PublishedLine, published_lines
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.state import MetricTask
@@ -56,7 +55,7 @@ class CitedStatement:
 
     @property
     def key(self) -> str:
-        """The same for the same words with the same sum and passages, whoever wrote them, in whichever round."""
+        """Equal for statements with the same text, sum and passages, across teams and rounds."""
         sums = self.sentence.basis if self.sentence.kind == "derived" else ""
         parts = [self.text, sums, *sorted(each.id for each in self.passages)]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
@@ -132,28 +131,30 @@ def support_of(
     """As `citation_support`, of statements that were citations_of."""
     words, statements = WORDS[language].feedback, citations.weakest()
     judged = [each for each in statements if each.value is not None]
+    unjudged = [each.text for each in statements if each.value is None]
     if not judged:
         reason = words.none_judged if statements else words.no_passage_cited
-        return MetricResult(score=config.with_score(None, reason, applies=False), usage=usage)
+        return MetricResult(score=config.with_score(None, reason, applies=False, unjudged=unjudged), usage=usage)
     bad = sorted((each for each in judged if not each.value), key=lambda each: not each.contradicted)
     good = sum(each.value == 1 for each in judged)
     counts = (
         (words.sentences_partly, len(judged) - good - len(bad)),
         (words.sentences_unfounded, citations.without_source),
-        (words.sentences_unjudged, len(statements) - len(judged)),
+        (words.sentences_unjudged, len(unjudged)),
     )
     reason = words.sentences_supported.format(good=good, all=len(judged))
     reason += "".join(line.format(count=count) for line, count in counts if count)
     reason += words.weakest_sentence.format(text=shorten(bad[0].text, _SHOWN_CHARACTERS)) if bad else ""
     share = sum(each.value or 0.0 for each in judged) / (len(judged) + citations.without_source)
     partly = {each.text: why for each in judged if each.value != 1 and (why := each.reason(language))}
-    score = config.with_score(share, reason, evidence=[each.text for each in bad], partly=partly)
+    evidence = [each.text for each in bad]
+    score = config.with_score(share, reason, evidence=evidence, partly=partly, unjudged=unjudged)
     return MetricResult(score=score, usage=usage)
 
 
 async def citations_of(services: Services, task: MetricTask, submission: Submission) -> Citations:
     """The submission's statements, with what a judge has said of them earlier in the run."""
-    citations = await cited_statements(services, submission)
+    citations = cited_statements(submission.draft, await with_texts(services.documents, submission.passages))
     return citations.with_words((await services.run(task)).verdicts)
 
 
@@ -197,19 +198,12 @@ def verified_word(verdict: CitationVerdict | Doubt, passages: Sequence[Passage],
             return CitationWord(verdict.verdict, verdict.reason)
 
 
-async def lines_of(services: Services, submission: Submission) -> list[PublishedLine]:
-    """What the submission's draft publishes, line by line, with the texts of the passages behind it."""
-    return published_lines(
-        submission.draft, await with_texts(services.documents, submission.passages), submission.results
-    )
-
-
-async def cited_statements(services: Services, submission: Submission) -> Citations:
-    """The submission's statements that are for passages to show, as code finds them."""
-    by_id = {each.id: each for each in await with_texts(services.documents, submission.passages)}
+def cited_statements(draft: Draft, passages: Sequence[Passage]) -> Citations:
+    """The draft's statements that are for passages to show, as code finds them. `passages`: with their texts."""
+    by_id = {each.id: each for each in passages}
     statements = [
         CitedStatement(at.place, at.sentence, tuple(by_id[name] for name in at.sentence.passages if name in by_id))
-        for at in submission.draft.placed_sentences()
+        for at in draft.placed_sentences()
         if at.sentence.kind in {"stated", "derived"} or at.sentence.refuted
     ]
     citing = [each for each in statements if each.passages or each.sentence.refuted]

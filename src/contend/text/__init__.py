@@ -50,7 +50,6 @@ from contend.text.sentences import (
     without_escapes,
     without_item_mark,
     without_marks,
-    without_sentences,
 )
 
 __all__ = [
@@ -59,7 +58,7 @@ __all__ = [
     "file_name", "fold", "host_of", "inert", "is_pair", "normalize", "one_line", "question_language", "reason_text",
     "shared_content", "shorten", "shown_address", "shown_score", "split_blocks", "split_code", "split_sentences",
     "table_row", "terms", "without_anchor", "without_code", "without_escapes", "without_item_mark", "without_marks",
-    "without_sentences", "without_tail",
+    "without_tail",
 ]  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise, takewhile, zip_longest
 
@@ -159,13 +159,6 @@ def _ends_here(block: str, end: re.Match[str]) -> bool:
     return not (
         _INITIALS.match(word) or word in en.ABBREVIATIONS or (following.isdigit() and word in en.BEFORE_NUMBERS)
     )
-
-
-def without_sentences(text: str, unwanted: Callable[[str], bool]) -> str:
-    """The text without its unwanted sentences, the others joined as its language does; itself if there are none."""
-    sentences = split_sentences(text)
-    others = [sentence for sentence in sentences if not unwanted(sentence)]
-    return text if len(others) == len(sentences) else ("" if detect_language(text) == "ja" else " ").join(others)
 
 
 _CITATION = re.compile(r"\s?(?:\[P?[1-9]\d{0,2}\]|\*[(（](?:judgement|判断)[)）]\*)")

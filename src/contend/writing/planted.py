@@ -3,14 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
-from contend.checks.injection import marks, speaks_to_ai
+from contend.checks.injection import is_telling, marks, speaks_to_ai
 from contend.checks.notations import bare
 from contend.errors import DraftError
 from contend.models.research import CitedSentence, Draft
 from contend.writing.forms import with_passages, without
-
-_SHORTEST = 12
-"""Bytes of UTF-8: 12 letters, or 4 characters of Japanese or Chinese. What is shorter stands in many texts."""
 
 
 class PlantedOrders:
@@ -20,7 +17,7 @@ class PlantedOrders:
         """`orders`: by the address of their source; `honest`: the question and all passages that give no orders."""
         self._honest = [*honest]
         each_order = [(url, order) for url, of_source in orders.items() for order in of_source]
-        self._keys = [(url, key) for url, order in each_order if _is_long(key := bare(order))]
+        self._keys = [(url, key) for url, order in each_order if is_telling(key := bare(order))]
         found = [(url, marks(order)) for url, order in each_order]
         known = {mark for text in self._honest for mark in marks(text)} if any(own for _, own in found) else set()
         self._marks = {mark: url for url, own in found for mark in own - known}
@@ -33,7 +30,7 @@ class PlantedOrders:
         """
         key = bare(text)
         for url, order in self._keys:
-            if order in key or (_is_long(key) and key in order and key not in self._told):
+            if order in key or (is_telling(key) and key in order and key not in self._told):
                 return url
         if mark := next(iter(marks(text) & self._marks.keys()), None):
             return self._marks[mark]
@@ -42,10 +39,6 @@ class PlantedOrders:
     @cached_property
     def _told(self) -> str:
         return bare("\n".join(self._honest))
-
-
-def _is_long(key: str) -> bool:
-    return len(key.encode()) >= _SHORTEST
 
 
 def without_planted_text(draft: Draft, planted: PlantedOrders) -> Draft:
