@@ -83,7 +83,7 @@ def estimate_run(opening: Opening, models: ModelsConfig, *, corpus: int | None =
 
 def _least(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> tuple[ResolvedOptions, Sequence[TeamConfig]]:
     """What `auto` plays where nothing is left open: one team, unless others are named, and no more than it has to."""
-    synthesis = options.synthesis and "synthesis" in options.named
+    synthesis = options.synthesis and "synthesis" in options.explicit
     least = options.model_copy(update={"max_rounds": options.min_rounds, "synthesis": synthesis})
     return least, teams[:1] if options.begins_with_one else teams
 

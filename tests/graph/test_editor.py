@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from contend.app import RunOutcome
-from contend.contest.editing import editors_passages
+from contend.contest.edit import editors_passages
 from contend.models.evaluation import Submission
 from contend.models.events import ReportMerged
 from contend.models.research import CitedSentence, Draft, Paragraph, Passage, Section

@@ -155,8 +155,9 @@ class Figure:
 
     def has_digits(self, value: Decimal) -> bool:
         """As `Notes.has_digits`, of this figure."""
-        wanted = [each for each in (value, value - 1, 1 - value) if each]
-        return any(_is_scaled(each, number) for each in wanted for number, _ in self.readings)
+        # 1.015 and 0.985 may be 1.5 % more and less.
+        equal_numbers = [each for each in (value, value - 1, 1 - value) if each]
+        return any(_is_scaled(each, number) for each in equal_numbers for number, _ in self.readings)
 
     def is_number(self, value: Decimal) -> bool:
         """Whether the value is this number, rounded to its last digit, or to the zeros that it ends in, or not."""
@@ -286,8 +287,8 @@ def unfounded(text: str, *, carriers: Notes, values: Collection[Decimal] = (), s
         or (_SHORT_DAY.fullmatch(each.text) and bare(each.text).rstrip(".") in carriers.plain)
     }
     missing = [each.text for each in days if each.text not in there]
-    named = {each.rstrip(".:/-") for each in _IDENTIFIER.findall(rest) if not _is_measure(each)}
-    missing += sorted(each for each in named if bare(each).removeprefix("v") not in carriers.plain)
+    identifiers = {each.rstrip(".:/-") for each in _IDENTIFIER.findall(rest) if not _is_measure(each)}
+    missing += sorted(each for each in identifiers if bare(each).removeprefix("v") not in carriers.plain)
     shifted = [value.scaleb(power * sign) for value in values for power in _POWERS for sign in (-1, 1)]
     for figure in _figures(_IDENTIFIER.sub(lambda each: each[0] if _is_measure(each[0]) else " ", rest)):
         if not small_too and figure.is_small:

@@ -165,8 +165,8 @@ def _inputs(proof: Proof) -> Iterator[Refutation]:
         missing = [day for day in days if unfounded(day, carriers=carriers) and unfounded(day, carriers=known)]
         for digits in numbers:
             value = Decimal(digits.replace(",", ""))
-            told = carriers.has_digits(value) or known.has_digits(value)
-            if not told and unfounded(digits, carriers=known):
+            has_source = carriers.has_digits(value) or known.has_digits(value)
+            if not has_source and unfounded(digits, carriers=known):
                 missing.append(digits)
         if missing:
             yield Refutation(rule="input", detail=f"{', '.join(dict.fromkeys(missing))} ({each.formula})")
@@ -241,11 +241,11 @@ def _spans(words: str, text: str) -> tuple[_Span, ...]:
     pieces = [bare(piece) for piece in pieces_of(words)]
     spans, at, whole = list[_Span](), 0, bare(text)
     for piece in pieces:
-        found = whole.find(piece, at)
-        if found < 0:
+        begin = whole.find(piece, at)
+        if begin < 0:
             return ()
-        at = found + len(piece)
-        spans += [_Span("", found, at)] if piece else []
+        at = begin + len(piece)
+        spans += [_Span("", begin, at)] if piece else []
     return tuple(spans)
 
 
@@ -278,9 +278,9 @@ def _quoted(words: str, passage: Passage) -> tuple[list[str], list[Figure]]:
     texts, figures = [caption], list[Figure]()
     for each in parts:
         equal = [at for at, cell in enumerate(cells) if bare(cell) == bare(each)]
-        held = equal or [at for at, cell in enumerate(cells) if bare(each) in bare(cell)]
-        texts += [names[at] for at in held] or names
-        column = names[held[0]] if held else ""
+        columns = equal or [at for at, cell in enumerate(cells) if bare(each) in bare(cell)]
+        texts += [names[at] for at in columns] or names
+        column = names[columns[0]] if columns else ""
         in_unit = cell_figures(each, column=column, label=cells[0], caption=caption)
         figures += in_unit
         texts += [] if in_unit else [each]

@@ -35,11 +35,11 @@ def _in_order(pieces: Sequence[str], text: str, within: Span) -> list[Span]:
     letters, places = _letters(text[within.begin : within.end])
     spans, at = [], 0
     for piece in filter(None, map(bare, pieces)):
-        found = letters.find(piece, at)
-        if found < 0:
+        begin = letters.find(piece, at)
+        if begin < 0:
             return []
-        at = found + len(piece)
-        spans.append(Span(within.begin + places[found], within.begin + places[at - 1] + 1))
+        at = begin + len(piece)
+        spans.append(Span(within.begin + places[begin], within.begin + places[at - 1] + 1))
     return spans
 
 
@@ -55,18 +55,18 @@ def input_spans(formula: str, text: str) -> list[Span]:
     days, numbers = inputs_of(formula)
     return [
         span
-        for wanted in dict.fromkeys([*days, *numbers])
-        if (span := next(_written(wanted, text, is_day=wanted in days), None))
+        for one_input in dict.fromkeys([*days, *numbers])
+        if (span := next(_places_of(one_input, text, is_day=one_input in days), None))
     ]
 
 
-def _written(wanted: str, text: str, *, is_day: bool) -> Iterator[Span]:
+def _places_of(one_input: str, text: str, *, is_day: bool) -> Iterator[Span]:
     for begin, end in sentence_spans(text):
-        notes, own = notes_of(text[begin:end]), notes_of(wanted)
+        notes, own = notes_of(text[begin:end]), notes_of(one_input)
         if is_day:
             texts = [each.text for each in notes.days if each.day and any(each.fits(day) for day in own.days)]
         else:
-            value = Decimal(wanted.replace(",", ""))
+            value = Decimal(one_input.replace(",", ""))
             texts = [each.text for each in notes.figures if each.has_digits(value)]
         for each in texts:
             if (at := text.find(each, begin, end)) >= 0:

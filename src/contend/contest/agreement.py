@@ -39,14 +39,14 @@ def with_teams(draft: Draft, reports: Reports) -> Draft:
     """
     placed = {each.place: each.sentence for each in draft.placed_sentences()}
     places = {each.id: _place(each) for report in reports.values() for each in report.submission.passages}
-    held = {
+    passage_keys = {
         letter: {key for each in report.submission.passages for key in (each.id, _place(each))}
         for letter, report in reports.items()
     }
 
     def of_teams(place: str, statement: Statement) -> Statement:
         keys = {key for each in placed[place].passages for key in (each, places.get(each, each))}
-        letters = [each for each in statement.teams if each in reports and (not keys or keys & held[each])]
+        letters = [each for each in statement.teams if each in reports and (not keys or keys & passage_keys[each])]
         return statement.model_copy(update={"teams": [reports[each].team_id for each in letters]})
 
     return with_statements(draft, of_teams)
@@ -120,20 +120,21 @@ def _side(place: str, report: ReportedBy, statement: CitedSentence, planted: Pla
 
 def with_disagreements(report: ResearchReport, draft: Draft, passages: Sequence[Passage]) -> ResearchReport:
     """The report with what its teams disagreed on, as Markdown. `passages`: of the draft, with their texts."""
-    known = addresses_in(passages, (source.url for source in report.sources))
-    shown = [
+    printable_urls = addresses_in(passages, (source.url for source in report.sources))
+    disagreements = [
         each.model_copy(
             update={
-                "point": plain_text(each.point, known),
-                "why": plain_text(each.why, known),
+                "point": plain_text(each.point, printable_urls),
+                "why": plain_text(each.why, printable_urls),
                 "sides": [
-                    side.model_copy(update={"text": plain_text(side.text, known) or side.text}) for side in each.sides
+                    side.model_copy(update={"text": plain_text(side.text, printable_urls) or side.text})
+                    for side in each.sides
                 ],
             }
         )
         for each in draft.disagreements
     ]
-    return report.model_copy(update={"disagreements": shown})
+    return report.model_copy(update={"disagreements": disagreements})
 
 
 class Agreement(NamedTuple):
@@ -191,9 +192,9 @@ class _Quotations:
         self._cited = set[str]()
         self._by_url = defaultdict[str, list[tuple[str, str]]](list)
         for statement in submission.draft.sentences():
-            named = [each for each in statement.passages if each in urls and not statement.refuted]
-            self._cited.update(named)
-            for each in named:
+            cited_ids = [each for each in statement.passages if each in urls and not statement.refuted]
+            self._cited.update(cited_ids)
+            for each in cited_ids:
                 self._by_url[urls[each]] += [(each, quote) for quote in statement.quotes]
 
     def cited(self, sources: Sequence[Passage]) -> set[str]:

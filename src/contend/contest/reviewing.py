@@ -6,7 +6,8 @@ from typing import Literal
 from langgraph.errors import NodeError
 from langgraph.types import Command, Send
 
-from contend.contest.editing import EDITOR, Edit, MergedRoutes, open_edit, proven, submission_of
+from contend.contest.edit import Edit, open_edit, proven, submission_of
+from contend.contest.editing import EDITOR, MergedRoutes
 from contend.contest.state import ContestState, ContestUpdate, ContestView
 from contend.errors import ContendError
 from contend.evidence.pool import numbers_of

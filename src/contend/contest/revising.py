@@ -9,7 +9,7 @@ from typing import Literal
 from langgraph.errors import NodeError
 from langgraph.types import Command
 
-from contend.contest.editing import editors_passages
+from contend.contest.edit import editors_passages
 from contend.contest.state import ContestState, ContestUpdate, ContestView
 from contend.errors import ContendError
 from contend.evidence.pool import numbers_of

@@ -12,6 +12,7 @@ from langgraph.types import Command, Send
 from pydantic import Field
 
 from contend.contest.comparing import near_ties, route_to_pairs
+from contend.contest.edit import FEWEST_REPORTS
 from contend.contest.state import ContestState, ContestUpdate, ContestView, TeamOutcome
 from contend.estimate import contest_tokens
 from contend.evidence import with_texts
@@ -28,8 +29,6 @@ from contend.team.support import cited_statements
 from contend.text import WORDS
 
 AfterStep = Literal["team", "synthesize", "compare_pair", "pick_winner"]
-_FEWEST = 2
-"""Fewer reports are not merged."""
 
 
 class ContestStep(Record):
@@ -123,7 +122,7 @@ def _lacking(now: Situation, shortfall: Shortfall) -> str:
 
 def _merge_or_publish(now: Situation) -> ContestStep:
     words = WORDS[now.language].steps
-    if len(now.delivered) < _FEWEST:
+    if len(now.delivered) < FEWEST_REPORTS:
         text = words.one_delivered if now.delivered else words.none_delivered
         return ContestStep(step="publish", reason=text.format(team=now.delivered[0].team if now.delivered else ""))
     if not now.has_budget:
@@ -187,7 +186,7 @@ async def open_situation(services: Services, state: ContestState) -> Situation:
         first=teams[0] if is_first else None,
         waiting=[team for team in teams if team.team_id not in ended] if is_first else [],
         sources=options.sources,
-        synthesis=options.synthesis if "synthesis" in options.named else None,
+        synthesis=options.synthesis if "synthesis" in options.explicit else None,
         has_budget=affords,
         reached_target=target is not None and (view.best_score or 0.0) >= target,
         tokens=spent,

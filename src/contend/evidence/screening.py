@@ -160,8 +160,8 @@ def _without_speaking(pool: EvidencePool) -> EvidencePool:
 
 def unscreened(pool: EvidencePool, ids: Iterable[str]) -> list[str]:
     """Those of these passages that nobody has looked at yet."""
-    wanted = {*ids}
-    return [each["id"] for each in pool["passages"] if each["id"] in wanted and "signals" not in each]
+    own_ids = {*ids}
+    return [each["id"] for each in pool["passages"] if each["id"] in own_ids and "signals" not in each]
 
 
 def speaking_of(pool: EvidencePool) -> dict[str, list[str]]:

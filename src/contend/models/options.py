@@ -309,7 +309,7 @@ class ResolvedOptions(ContestLimits):
     criteria_file: CriteriaFile | None = None
     """What that file held when the run opened."""
     depth: Depth = "standard"
-    named: list[Literal["teams", "synthesis"]] = Field(default_factory=list)
+    explicit: list[Literal["teams", "synthesis"]] = Field(default_factory=list)
     """Which of these somebody chose: `auto` does not decide on it."""
     length: Length = "standard"
     synthesis: bool = True
@@ -352,7 +352,7 @@ class ResolvedOptions(ContestLimits):
     @property
     def begins_with_one(self) -> bool:
         """Whether one team plays first, and others only where it leaves something open."""
-        return self.depth == "auto" and "teams" not in self.named
+        return self.depth == "auto" and "teams" not in self.explicit
 
     @model_validator(mode="after")
     def _rounds_in_order(self) -> "ResolvedOptions":

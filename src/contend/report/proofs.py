@@ -186,11 +186,11 @@ def _excerpt(statement: LedgerStatement, text: str) -> str:
 def _highlighted(text: str, spans: Sequence[Span], parts: Sequence[Span]) -> str:
     """These parts of a text as HTML, with the spans inside `<mark>`."""
     marked = {at for span in spans for at in range(span.begin, span.end)}
-    shown = []
+    excerpts = []
     for part in parts:
         runs = groupby(range(part.begin, part.end), key=marked.__contains__)
         pieces = [(is_marked, "".join(text[at] for at in run)) for is_marked, run in runs]
         texts = (f"<mark>{escape(piece)}</mark>" if hit else escape(piece) for hit, piece in pieces)
-        shown.append("".join(texts).strip())
+        excerpts.append("".join(texts).strip())
     begin, end = "… " if parts[0].begin else "", " …" if parts[-1].end < len(text.rstrip()) else ""
-    return f"{begin}{' … '.join(shown)}{end}"
+    return f"{begin}{' … '.join(excerpts)}{end}"

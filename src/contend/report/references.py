@@ -47,9 +47,9 @@ def _reference(
 ) -> PublishedReference:
     facts = [", ".join(source.authors or []), source.published_date or ""]
     places = list(dict.fromkeys(each.heading for each in passages if each.heading))
-    shown = [*places[:_MOST_PLACES], *(["…"] if places[_MOST_PLACES:] else [])]
+    first_places = [*places[:_MOST_PLACES], *(["…"] if places[_MOST_PLACES:] else [])]
     address = shown_address(source.url, folders)
-    return PublishedReference(number, source.title, [*filter(None, facts)], address, ", ".join(shown))
+    return PublishedReference(number, source.title, [*filter(None, facts)], address, ", ".join(first_places))
 
 
 def uncited_line(report: ResearchReport, language: Language) -> str:
@@ -81,12 +81,12 @@ def published_markdown(
 
 def _line(reference: PublishedReference) -> str:
     address = inert(reference.address) if reference.is_file else reference.address
-    shown = [address] if reference.is_named else []
+    location = [address] if reference.is_named else []
     if reference.is_file:
-        shown = [" › ".join(filter(None, [*shown, inert(reference.places)]))]
+        location = [" › ".join(filter(None, [*location, inert(reference.places)]))]
     else:
-        shown = [inert(reference.places), *shown]
-    parts = [f"{reference.number}. **{inert(reference.title)}**", *map(inert, reference.facts), *shown]
+        location = [inert(reference.places), *location]
+    parts = [f"{reference.number}. **{inert(reference.title)}**", *map(inert, reference.facts), *location]
     return "; ".join(filter(None, parts))
 
 

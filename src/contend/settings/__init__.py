@@ -340,8 +340,8 @@ def _settle(config: Config, values: dict[str, Any], *, theme: str, has_language_
         "min_rounds": min(orchestrator.min_rounds, values.get("max_rounds", orchestrator.min_rounds)),
         "max_rounds": max(limits["max_rounds"], values.get("min_rounds", least)),
     }
-    named = {"min_rounds", "max_rounds"} & values.keys() or "max_rounds" in by_file
-    mends_only = limits["mends_only"] and not named and rounds["max_rounds"] == 1
+    has_set_rounds = {"min_rounds", "max_rounds"} & values.keys() or "max_rounds" in by_file
+    mends_only = limits["mends_only"] and not has_set_rounds and rounds["max_rounds"] == 1
     rounds["max_rounds"] += mends_only
     language, judgment = values.get("language", "auto"), config.judgment
     if "target_score" in values:
@@ -351,7 +351,7 @@ def _settle(config: Config, values: dict[str, Any], *, theme: str, has_language_
         **{name: value for name, value in layers.items() if name in ResolvedOptions.model_fields},
         "depth": depth,
         "mends_only": mends_only,
-        "named": [name for name in ("teams", "synthesis") if name in values],
+        "explicit": [name for name in ("teams", "synthesis") if name in values],
         "models": _models(config, values, has_language_model=has_language_model),
         "language": question_language(theme) if language == "auto" else language,
         "judgment": judgment,

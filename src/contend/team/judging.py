@@ -106,6 +106,7 @@ class _JudgeInput(NamedTuple):
     by_criteria: list[MetricConfig]
     criteria: list[Criterion]
     by_rubric: list[MetricConfig]
+    rubrics: list[str]
     unquoted: list[CitedStatement]
     without_room: list[CitedStatement]
     hidden: frozenset[str]
@@ -128,7 +129,7 @@ async def judge_together(
     """
     run, judge_input = await services.run(task), await _judge_input(services, task, configs, submission)
     answer = await run.model("evaluator").ask(
-        _verdicts_prompt(services, run, judge_input, theme=task["theme"]),
+        _verdicts_prompt(run, judge_input, theme=task["theme"]),
         VerdictsReply,
         scope=replace(scope_of(run, task), sentences=tuple(each.text for each in judge_input.unquoted)),
         faults=lambda reply: faults_of(
@@ -159,6 +160,7 @@ async def _judge_input(
     run = await services.run(task)
     profile = run.profile("evaluator")
     by_criteria = [each for each in configs if goes_by_criteria(run.library, each, run.options) and task["criteria"]]
+    by_rubric = [each for each in configs if each not in by_criteria]
     shares = run.options.shares_model("writer", "evaluator")
     view = await report_view(
         services,
@@ -177,7 +179,8 @@ async def _judge_input(
         citations,
         by_criteria,
         [Criterion.model_validate(each) for each in task["criteria"]] if by_criteria else [],
-        [each for each in configs if each not in by_criteria],
+        by_rubric,
+        [f"## {each.name}\n\n{services.rubric(each, run.options.language)}" for each in by_rubric],
         with_passages[:MOST_CITATIONS],
         with_passages[MOST_CITATIONS:],
         frozenset() if view.is_shared else frozenset(only_behind_checked(submission.draft, citations)),
@@ -194,12 +197,11 @@ def only_behind_checked(draft: Draft, citations: Citations) -> set[str]:
     return by_checked.difference(*others)
 
 
-def _verdicts_prompt(services: Services, run: RunContext, judge_input: _JudgeInput, *, theme: str) -> VerdictsPrompt:
+def _verdicts_prompt(run: RunContext, judge_input: _JudgeInput, *, theme: str) -> VerdictsPrompt:
     options = run.options
     submission, view, hidden = judge_input.submission, judge_input.view, judge_input.hidden
     numbers = submission.number_of([*view.passages, *judge_input.nearest])
     numbered = [(numbers[each.id], each) for each in view.passages]
-    rubrics = (f"## {each.name}\n\n{services.rubric(each, options.language)}" for each in judge_input.by_rubric)
     head = ResearchHead(
         theme=theme,
         instructions=options.instructions,
@@ -221,7 +223,7 @@ def _verdicts_prompt(services: Services, run: RunContext, judge_input: _JudgeInp
         declined=[clean(each, single_line=True) for each in submission.draft.declined],
         unquoted=shown_citations(judge_input.unquoted, view.numbers),
         criteria=numbered_criteria(judge_input.criteria, options.language),
-        rubrics="\n\n".join(rubrics),
+        rubrics="\n\n".join(judge_input.rubrics),
         with_fixes=judge_input.with_fixes,
         **length_of(submission.draft),
         **length_values(options.length),

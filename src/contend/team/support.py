@@ -103,8 +103,8 @@ class Citations(NamedTuple):
         """Each text once, as it is shown least."""
         by_text: dict[str, CitedStatement] = {}
         for each in self.statements:
-            known = by_text.setdefault(bare_text(each.text), each)
-            if known.value is None or (each.value is not None and each.value < known.value):
+            weakest = by_text.setdefault(bare_text(each.text), each)
+            if weakest.value is None or (each.value is not None and each.value < weakest.value):
                 by_text[bare_text(each.text)] = each
         return [*by_text.values()]
 

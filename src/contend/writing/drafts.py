@@ -70,10 +70,10 @@ class EarlierDraft(NamedTuple):
     @classmethod
     def of_reports(cls, drafts: Mapping[str, Draft]) -> Self:
         """What several reports say, by letter and place such as `A 2.1.3`; each statement is of the report's team."""
-        named = [(letter, cls.of(draft)) for letter, draft in drafts.items()]
+        by_letter = [(letter, cls.of(draft)) for letter, draft in drafts.items()]
         return cls(
-            {f"{at} {place}": _of_teams(each, [at]) for at, own in named for place, each in own.sentences.items()},
-            {f"{at} {place}": _of_teams(each, [at]) for at, own in named for place, each in own.rows.items()},
+            {f"{at} {place}": _of_teams(each, [at]) for at, own in by_letter for place, each in own.sentences.items()},
+            {f"{at} {place}": _of_teams(each, [at]) for at, own in by_letter for place, each in own.rows.items()},
         )
 
     def has(self, place: str, cells: int | None) -> bool:

@@ -18,9 +18,11 @@ class PlantedOrders:
         self._honest = [*honest]
         each_order = [(url, order) for url, of_source in orders.items() for order in of_source]
         self._keys = [(url, key) for url, order in each_order if is_telling(key := bare(order))]
-        found = [(url, marks(order)) for url, order in each_order]
-        known = {mark for text in self._honest for mark in marks(text)} if any(own for _, own in found) else set()
-        self._marks = {mark: url for url, own in found for mark in own - known}
+        marks_by_source = [(url, marks(order)) for url, order in each_order]
+        honest_marks = (
+            {mark for text in self._honest for mark in marks(text)} if any(own for _, own in marks_by_source) else set()
+        )
+        self._marks = {mark: url for url, own in marks_by_source for mark in own - honest_marks}
 
     def source_of(self, text: str) -> str | None:
         """The address of the source whose order a text repeats; "" for an order that no source gives, else None.
