@@ -253,9 +253,9 @@ async def server_services(*, demo: bool = False) -> Services:
 _RUNS_AT_WORK: set[str] = set()
 """The Agent Server's runs that this process works on, by id."""
 _ROLLBACKS: dict[str, asyncio.Event] = {}
-"""Of runs at work whose rollback was asked for: set when the run's worker deleted its checkpoints."""
+"""One event for each active run that somebody asked to roll back: set once its worker has deleted the checkpoints."""
 _IS_ROLLBACK: ContextVar[bool] = ContextVar("_IS_ROLLBACK", default=False)
-"""Whether a request that asks for a rollback is at work, and not a run's worker."""
+"""Whether this code runs for a request that asks for a rollback, and not for a run's worker."""
 _MOST_ROLLBACK_SECONDS = 60.0
 
 
@@ -270,10 +270,10 @@ def _at_work(run_id: str) -> Iterator[None]:
 
 @asynccontextmanager
 async def rollback(run_id: str | None = None) -> AsyncIterator[Callable[[], bool]]:
-    """A request to roll back a run, or several; yields whether one that was at work on entry is rolled back.
+    """Handle a request to roll back one run or several. Yields a function: has a run that was active been rolled back?
 
-    On leaving the block, wait until the run is: a run that saves how it stands needs its time, and until then the
-    thread would stand at its checkpoint.
+    Leaving the block waits for the rollback. A run needs time to save its state, and until then the thread would stand
+    at one of its checkpoints.
     """
     runs = _RUNS_AT_WORK & {run_id} if run_id else {*_RUNS_AT_WORK}
     events = [_ROLLBACKS.setdefault(run, asyncio.Event()) for run in runs]

@@ -77,7 +77,7 @@ async def _tell(address: str, line: str) -> None:
 
 
 _OF_REPORTS = {each.name: each for each in (PROOF_STYLE, PROOF_SCRIPT)}
-"""Files by which a report works, in its own file and on the page."""
+"""Script and style of a report, for its own file and for the live page."""
 
 
 class LivePage(StaticFiles):

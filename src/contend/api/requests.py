@@ -113,9 +113,10 @@ _CANCEL = re.compile(r"(?:/threads/[^/]+/runs/([^/]+)|/runs)/cancel/?")
 
 
 class Rollbacks:
-    """ASGI middleware by which a rollback is answered when the run is rolled back, and once it is, not with 404.
+    """ASGI middleware that answers a request for a rollback once the run has been rolled back.
 
-    The Agent Server deletes a run that nobody listens to twice, and the second time finds none.
+    The Agent Server deletes a run twice if nobody listens to it, and answers 404 when the second deletion finds none;
+    that answer is replaced.
     """
 
     def __init__(self, app: "ASGIApp") -> None:

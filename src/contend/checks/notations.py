@@ -123,11 +123,11 @@ _NUMBER_CELL = re.compile(r"[-+±]?[\d.,'’\s]+")
 _OWN_PLACE_JA = re.compile(r"第\d+[章節部条項]|[表図]\d+|手順\d+")
 _SMALL = 10
 _POWERS = frozenset((0, 2, 3, 4, 6, 8, 9, 12))
-"""Of ten: by those the same figure may differ in two texts, as 12 % and 0.12 or thousands and millions do."""
+"""Powers of ten by which one figure may differ between two texts, such as 12 % and 0.12, or thousands and millions."""
 _WHOLE = re.compile(r"\d+|\d{1,3}(?:[.,'’\u00a0\u202f]\d{3})+")
 _YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
 _ROUND = range(2, 4)
-"""How many digits stand before the zeros of a number that is taken for rounded."""
+"""A whole number with this many digits before its zeros counts as rounded."""
 
 
 @dataclass(frozen=True)
@@ -154,13 +154,13 @@ class Figure:
         return self.is_bare and all(value < _SMALL and value == value.to_integral_value() for value, _ in self.readings)
 
     def has_digits(self, value: Decimal) -> bool:
-        """As `Notes.has_digits`, of this figure."""
+        """Like `Notes.has_digits`, for this figure alone."""
         # 1.015 and 0.985 may be 1.5 % more and less.
         equal_numbers = [each for each in (value, value - 1, 1 - value) if each]
         return any(_is_scaled(each, number) for each in equal_numbers for number, _ in self.readings)
 
     def is_number(self, value: Decimal) -> bool:
-        """Whether the value is this number, rounded to its last digit, or to the zeros that it ends in, or not."""
+        """Whether the value equals this number, exactly or after rounding to its last digit or its trailing zeros."""
         return any(self._reads_as(value, *reading) for reading in self.readings)
 
     def _reads_as(self, value: Decimal, number: Decimal, step: Decimal) -> bool:
@@ -169,11 +169,11 @@ class Figure:
         return _rounds_to(value, number, step)
 
     def has_unit_of(self, other: "Figure") -> bool:
-        """Whether the other is as much as this in its unit; of the same number a missing unit is any."""
+        """Whether the other means the same amount; a missing unit fits any unit."""
         return self.unit is None or other.unit is None or self.unit == other.unit or self.is_converted(other)
 
     def is_converted(self, other: "Figure") -> bool:
-        """Whether the other is as much as this in another unit of its measure. Both read `5,180` in the same way."""
+        """Whether the other is the same amount in another unit of its measure. Both read `5,180` alike."""
         ratio = self.unit.ratio(other.unit) if self.unit and other.unit else None
         same = len(self.readings) == len(other.readings)
         pairs = (zip if same else product)(self.readings, other.readings)
@@ -228,16 +228,16 @@ class Notes:
         )
 
     def has_other_unit(self, figure: Figure) -> bool:
-        """Whether it has the number of a figure, only with another unit, and not as much in any unit."""
+        """Whether it has the figure's number with another unit only, and the same amount in no unit."""
         same = [each for each in self.figures if any(figure.is_number(value) for value, _ in each.readings)]
         return bool(same) and not (any(map(figure.has_unit_of, same)) or self.has_converted(figure))
 
     def has_converted(self, figure: Figure) -> bool:
-        """Whether it has as much in another unit of the figure's measure."""
+        """Whether it has the same amount in another unit of the figure's measure."""
         return any(map(figure.is_converted, self.figures))
 
     def beside(self, others: "Notes", cells: Sequence[Figure] = ()) -> "Notes":
-        """With what others have, whose figures no scale of a table changes, and with the numbers of cells."""
+        """These notes with others, whose figures no scale of a table changes, and with the numbers of cells."""
         figures = (*self.figures, *cells, *(replace(each, scales=()) for each in others.figures))
         days, names = (*self.days, *others.days), (*self.identifiers, *others.identifiers)
         return Notes(figures, days, names, f"{self.plain}\n{others.plain}")

@@ -224,7 +224,7 @@ def overlap(first: str, second: str, passage: Passage) -> bool:
 
 
 class _Span(NamedTuple):
-    """Where words stand in a bare text: begin and end, and for cells of a row its whole line, by its words."""
+    """Begin and end of words in a bare text. For cells of a row `line` is the whole row."""
 
     line: str
     begin: int
@@ -233,7 +233,7 @@ class _Span(NamedTuple):
 
 @lru_cache(maxsize=10_000)
 def _spans(words: str, text: str) -> tuple[_Span, ...]:
-    """Where the pieces of a quote stand; none if they do not stand there, all in their order."""
+    """The place of each piece of a quote; empty unless all pieces stand there in this order."""
     if "|" in words:
         cells = [bare(cell) for cell in words.split("|")]
         lines = map(bare, _lines(text))
@@ -250,7 +250,7 @@ def _spans(words: str, text: str) -> tuple[_Span, ...]:
 
 
 def pieces_of(words: str) -> list[str]:
-    """The parts of a quote between what it leaves out."""
+    """The pieces of a quote, split at what it leaves out."""
     return re.split(r"…|\.{3}|\[\.\.\.\]", words)
 
 

@@ -1,4 +1,4 @@
-"""Where in a text a quote stands, and the figures from which a sum is reckoned."""
+"""The places of a quote, and of the inputs of a sum, in a text."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -9,7 +9,7 @@ from typing import Any
 
 LONGEST_EXPRESSION = 300
 _HIGHEST_POWER = 366
-"""Interest by the day for a year."""
+"""Enough for daily interest over a year."""
 _PRECISION = 30
 _PERCENT = re.compile(r"(?<![\d.])(\d++(?:\.\d*+)?|\.\d++)\s*+[%％](?!\s*[\w.(])")
 

@@ -16,7 +16,7 @@ class Unit(NamedTuple):
     seconds: float = 0.0
 
     def ratio(self, other: "Unit") -> Decimal | None:
-        """How many of this unit one of the other is; None if it measures something else. A missing rate is any."""
+        """How many of this unit make one of the other; None for another measure. No rate fits any rate."""
         if self.measure != other.measure:
             return None
         by_time = self.seconds / other.seconds if self.seconds and other.seconds else 1.0
@@ -93,7 +93,7 @@ _MEASURES: dict[str, dict[float, str]] = {
 }  # fmt: skip
 
 _SPEEDS = {"mph": 1609.344, "stundenkilometer": 1000, "knots": 1852, "knoten": 1852, "kn": 1852, "ノット": 1852}
-"""Metres an hour; others are written as rates."""
+"""In metres an hour. Other speeds are written as rates."""
 
 UNITS: dict[str, Unit] = (
     {
@@ -105,4 +105,4 @@ UNITS: dict[str, Unit] = (
     | {name: Unit(currency, 1.0) for name, currency in _CURRENCIES.items()}
     | {name: Unit("length", metres, 3600) for name, metres in _SPEEDS.items()}
 )
-"""By name, as normalized texts have it."""
+"""Each unit by its name in normalized text."""

@@ -16,7 +16,7 @@ from contend.text import WORDS, count_text, shorten
 from contend.writing import PlantedOrders, Statement, with_statements
 
 SEVERAL = 2
-"""So many teams found a statement independently, at least."""
+"""From this many teams on, a statement counts as found by several."""
 _LONGEST_FOUND = 90
 
 
@@ -29,11 +29,11 @@ class ReportedBy(NamedTuple):
 
 
 Reports = Mapping[str, ReportedBy]
-"""By the letters under which the editor knows them."""
+"""The teams' reports by the letter that the editor knows them by."""
 
 
 def with_teams(draft: Draft, reports: Reports) -> Draft:
-    """The draft with the ids of teams for letters of reports.
+    """The draft with team ids in place of the letters of reports.
 
     A team that holds none of a statement's passages is dropped: it cannot have said the same from them.
     """

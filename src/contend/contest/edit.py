@@ -114,7 +114,7 @@ class Edit:
         return {letter: ReportedBy(one.team_id, one.team.name, submission) for letter, one, submission in each}
 
     def keepable(self) -> EarlierDraft:
-        """What of the reports can be taken word for word: all of whose passages are at hand."""
+        """The statements that can be taken word for word: those whose passages are all at hand."""
         every = EarlierDraft.of_reports({at: each.submission.draft for at, each in self.reported.items()})
         at_hand = {*self.ids}
         return EarlierDraft(
@@ -247,7 +247,7 @@ def _faults_of_merge(work: Edit, reply: MergeReply) -> str:
 
 
 def merged_draft(work: Edit, report: MergedReport) -> Draft:
-    """The editor's report as a draft: whose each statement is, and where teams disagree.
+    """The editor's report as a draft, with the teams behind each statement and their disagreements.
 
     Raises:
         DraftError: nothing is left of it.
@@ -284,7 +284,7 @@ def _new(passages: Sequence[Passage], by_id: Mapping[str, Passage]) -> dict[str,
 
 
 def _size(submission: Submission, outcome: TeamOutcome) -> int:
-    """About so many tokens a report takes in the editor's prompt, with what judges said of it."""
+    """Roughly how many tokens a report takes in the editor's prompt, with what judges said of it."""
     return _draft_size(submission) + estimate_tokens(outcome.feedback)
 
 

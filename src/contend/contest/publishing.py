@@ -225,7 +225,7 @@ def _speaking_sources(submission: Submission, language: Language) -> list[str]:
 
 
 def named_sources(report: ResearchReport, urls: Iterable[str], language: Language) -> list[str]:
-    """Each source by its mark and title; one that the report does not list by its address or its file's name."""
+    """Each source by its mark and title, or by its file name or address if the report does not list it."""
     names = {source.url: f"[{number}] {inert(source.title)}" for number, source in enumerate(report.sources, start=1)}
     others = {url: inert(file_name(url) or url) or WORDS[language].not_listed for url in urls}
     return [names.get(url, other) for url, other in others.items()]

@@ -239,7 +239,7 @@ class SteppingNodes:
 
 
 async def route_after_team(state: TeamInput) -> Literal["choose_step", "find_near_ties"]:
-    """With the depth `auto` to the choice of what follows. A search is the only team of its run."""
+    """With the depth `auto`, on to the choice of the next step. A search is the only team of its run."""
     options = state["options"]
     return "choose_step" if options.get("depth") == "auto" and options["models"] else "find_near_ties"
 

@@ -28,7 +28,7 @@ HITS = 8
 """Most sections that a search or a find returns."""
 
 DRAFT_HITS = 2
-"""Most sections that are shown of a search for what a draft calls not found."""
+"""The most sections shown from a search for what a draft says was not found."""
 
 MOST_READ = 40
 """Most sections that one read returns."""

@@ -276,7 +276,7 @@ def first_actions(pool: EvidencePool, ids: Iterable[str]) -> dict[str, str]:
 
 
 def own_passages(pool: EvidencePool, ids: Iterable[str]) -> list[str]:
-    """Those of these that an action of the team's own brought first; documents that are read whole are its own."""
+    """The ids among these that the team found by an action of its own; documents read whole count as its own."""
     found = first_actions(pool, ids := [*ids])
     read = {each["id"] for each in pool["passages"] if pool["whole"] and each["url"].startswith("file:")}
     return [each for each in ids if each in found or each in read]

@@ -26,7 +26,7 @@ AskAbout = Callable[[Sequence[Passage]], Awaitable[tuple[dict[str, list[str]], C
 
 
 class Screening:
-    """What a model has said of a run's passages: shared by its teams, and by the file with a process that goes on."""
+    """What a model has said about a run's passages. Its teams share it, and a file keeps it for a resumed run."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -49,7 +49,7 @@ class Screening:
         return {each.id: said[each.id] for each in passages if said.get(each.id)}, usages
 
     def close(self) -> None:
-        """Nobody is left who waits."""
+        """Cancel what teams still wait for."""
         for answer in self._asked.values():
             answer.cancel()
 
@@ -175,7 +175,7 @@ def orders_of(pool: EvidencePool) -> dict[str, list[str]]:
 
 
 def by_address(values: Iterable[tuple[str, Sequence[str]]]) -> dict[str, list[str]]:
-    """What several passages or teams have of each document, each once."""
+    """The values of several passages or teams by document, without repeats."""
     of_address: dict[str, list[str]] = {}
     for url, own in values:
         of_address[url] = list(dict.fromkeys([*of_address.get(url, []), *own]))

@@ -232,7 +232,7 @@ class MetricVerdict(Reply):
 
 
 MOST_CITATIONS = 100
-"""As many statements without quotes are asked about at once."""
+"""The most statements without quotes in one call."""
 
 Verdict = Literal["stated", "derived", "partly", "contradicted", "absent"]
 

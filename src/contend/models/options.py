@@ -346,7 +346,7 @@ class ResolvedOptions(ContestLimits):
         return default if team is None else team.models.get(role, default)
 
     def shares_model(self, *roles: Role) -> bool:
-        """Whether the run has one model for these roles, whose provider keeps what their calls begin with alike."""
+        """Whether these roles have the same model, so that its provider can cache what their calls share."""
         return len({self.models[role] for role in roles}) == 1
 
     @property

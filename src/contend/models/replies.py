@@ -182,7 +182,7 @@ SUMMARY_CHARACTERS = 850
 
 
 def fault_of_summary(characters: int) -> str:
-    """Why a summary of so many characters is too long; "" if it fits."""
+    """What is wrong with a summary of this length in characters; "" if it fits."""
     if characters <= SUMMARY_CHARACTERS:
         return ""
     return f"the summary has {characters} characters, at most {SUMMARY_CHARACTERS} fit: shorten it"
@@ -220,7 +220,7 @@ class ReportReply(PrintedReply):
 
 
 Letter = Annotated[str, Field(min_length=1, max_length=1)]
-"""Under which the editor knows a report."""
+"""The editor's name for a report."""
 
 
 class _Shared(Reply):

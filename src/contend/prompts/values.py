@@ -253,7 +253,7 @@ class PromptValues(PromptPart):
 
     @property
     def shared_beginning(self) -> str:
-        """What this prompt and others with replies of another shape begin with alike; "" where none does."""
+        """The beginning that this prompt shares with prompts for other replies; "" if none."""
         return ""
 
 

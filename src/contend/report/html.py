@@ -100,7 +100,7 @@ class _CitationLinks:
         self._markdown.core.ruler.after("statements", "citations", self._link)
 
     def render(self, markdown: str, *, statements: bool = False) -> str:
-        """`statements`: mark them, too."""
+        """The Markdown as HTML; `statements`: with its statements marked."""
         return str(self._markdown.render(markdown, {"statements": statements}))
 
     def _link(self, state: StateCore) -> None:
@@ -159,7 +159,7 @@ def _text(content: str) -> Token:
 
 
 def _with_sums(text: str) -> Iterator[Token]:
-    """The text with the sign of what is calculated as small as citations are."""
+    """The text, with the sign for calculated statements set as small as citations."""
     for place, part in enumerate(text.split(CALCULATED)):
         if place:
             yield Token("span_open", "span", 1, attrs={"class": "sum"})
