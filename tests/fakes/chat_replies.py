@@ -39,7 +39,7 @@ PROMPTS = {
     "VerdictsReply": "evaluator/verdicts",
     "MetricReply": "evaluator/metric",
     "PairwiseReply": "pairwise/compare",
-    "InjectionReply": "checks/injection",
+    "InjectionReply": "research/injection",
     "CitationReply": "citation/check",
     "JudgmentReply": "judge/judge",
     "ReflectionReply": "reflector/reflect",

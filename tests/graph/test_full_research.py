@@ -197,7 +197,7 @@ async def test_documents_that_fit_are_read_whole_and_in_order_without_a_step(
     (prompt,) = prompts_of(vendors, "research/write")
     places = [prompt.index(f"The colour of {name} is nowhere else.") for name in "abc"]
     assert places == sorted(places)
-    assert vendors.prompts() == ["evaluator/criteria", "checks/injection", "research/write"]
+    assert vendors.prompts() == ["evaluator/criteria", "research/injection", "research/write"]
 
 
 @pytest.mark.parametrize("length", ["standard", "long"])

@@ -83,7 +83,7 @@ async def test_what_is_looked_up_for_the_merged_report_is_screened_before_it_is_
     outcome = await contest.run(THEME, synthesis=True)
 
     assert len(reviews_of_merged(vendors)) == 2
-    assert not [call.prompt for call in vendors.calls if ORDER in call.user and call.prompt != "checks/injection"]
+    assert not [call.prompt for call in vendors.calls if ORDER in call.user and call.prompt != "research/injection"]
     assert "Kiln 07 (as a language model read it)" in (outcome.markdown or "")
 
 

@@ -67,7 +67,7 @@ async def test_a_document_with_such_a_passage_is_named_and_no_writer_reviewer_or
     (line,) = [line for line in (outcome.markdown or "").splitlines() if NAMED in line]
     assert line.endswith(f" ({signals})")
     assert name in line or line.partition(NAMED)[2].startswith("[")
-    others = [call for call in vendors.calls if call.prompt not in {"checks/injection", "researcher/step"}]
+    others = [call for call in vendors.calls if call.prompt not in {"research/injection", "researcher/step"}]
     assert {"research/write", "research/review", "research/merge", "evaluator/verdicts"} <= {
         call.prompt for call in others
     }
@@ -82,9 +82,9 @@ async def test_a_model_is_asked_once_in_a_run_about_each_passage_and_sees_it_who
 
     await contest.run(THEME)
 
-    prompts = "".join(prompts_of(vendors, "checks/injection"))
+    prompts = "".join(prompts_of(vendors, "research/injection"))
     assert prompts.count("The last step of a team is repeated.") == 40
-    (first, *_) = prompts_of(vendors, "checks/injection")
+    (first, *_) = prompts_of(vendors, "research/injection")
     assert first.startswith("# Passages")
 
 
@@ -103,7 +103,7 @@ async def test_teams_that_share_a_reviewer_ask_it_once_about_the_same_passages_a
 
     outcome = await contest.run(THEME, max_rounds=1)
 
-    assert vendors.prompts().count("checks/injection") == 1
+    assert vendors.prompts().count("research/injection") == 1
     assert not [user for user in prompts_of(vendors, "research/write") if "BLUE-HERON" in user]
     assert outcome.usage.requests == len(vendors.calls)
 
@@ -116,11 +116,11 @@ async def test_a_call_on_passages_that_failed_is_made_again_by_the_next_team(
     text = orchestrator.read_text("utf-8")
     orchestrator.write_text(text.replace("max_concurrent_teams = 8", "max_concurrent_teams = 1"), "utf-8")
     (documents / "doubtful.md").write_text(DOUBTFUL, "utf-8")
-    vendors.fail(prompt="checks/injection", status=402, times=1)
+    vendors.fail(prompt="research/injection", status=402, times=1)
 
     await contest.run(THEME, max_rounds=1)
 
-    assert vendors.prompts().count("checks/injection") == 2
+    assert vendors.prompts().count("research/injection") == 2
     shows_order = ["BLUE-HERON" in user for user in prompts_of(vendors, "research/write")]
     assert (shows_order[0], shows_order[-1]) == (True, False)
 
@@ -145,7 +145,7 @@ async def test_a_run_that_is_cancelled_leaves_no_shared_call_behind(
 ) -> None:
     with_one_reviewer(contest)
     (documents / "doubtful.md").write_text(DOUBTFUL, "utf-8")
-    vendors.hang(prompt="checks/injection")
+    vendors.hang(prompt="research/injection")
     services = contest.services()
     task = asyncio.create_task(contend.run(THEME, options=contest.options(max_rounds=1), services=services))
     while not vendors.hung:
@@ -163,7 +163,7 @@ async def test_where_the_model_cannot_be_asked_code_decides_and_the_run_goes_on(
     contest: Contest, documents: Path, vendors: Vendors
 ) -> None:
     (documents / "en.md").write_text(ENGLISH, "utf-8")
-    vendors.reply("no", prompt="checks/injection")
+    vendors.reply("no", prompt="research/injection")
 
     outcome = await contest.run(THEME, max_rounds=1)
 

@@ -151,7 +151,7 @@ async def test_a_replay_knows_what_speaks_to_ai_systems_whichever_team_comes_fir
 
     again = await ReplayedContest(contest, file, workspace=elsewhere).run(THEME, min_rounds=2)
 
-    lines = [line for line in lines_of(file) if line["prompt"] == "checks/injection"]
+    lines = [line for line in lines_of(file) if line["prompt"] == "research/injection"]
     assert [(line["team"], line["round"]) for line in lines] == [("", 0)]
     assert "as a language model read it" in (first.markdown or "")
     assert "as a language model read it" in (again.markdown or "")

@@ -37,7 +37,7 @@ async def test_a_report_that_is_never_accepted_is_handed_in_after_the_last_itera
     state = (await graph.aget_state(CONFIG)).values
     reviewed = ["research/review", "research/revise"] * (loops - 1)
     # A review of the last draft could change nothing.
-    assert vendors.prompts() == ["evaluator/criteria", "checks/injection", "research/write", *reviewed]
+    assert vendors.prompts() == ["evaluator/criteria", "research/injection", "research/write", *reviewed]
     assert (state["iteration_count"], state["next_action"]) == (loops, "end")
     assert len(state["calls"]) == len(vendors.calls) - 1
     assert final["report"]["theme"] == THEME
@@ -76,7 +76,7 @@ async def test_an_accepted_report_ends_the_research(contest: Contest, services: 
     await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options())
 
     state = (await graph.aget_state(CONFIG)).values
-    assert vendors.prompts() == ["evaluator/criteria", "checks/injection", "research/write", "research/review"]
+    assert vendors.prompts() == ["evaluator/criteria", "research/injection", "research/write", "research/review"]
     assert (state["iteration_count"], state["next_action"]) == (1, "end")
 
 

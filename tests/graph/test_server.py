@@ -152,7 +152,7 @@ def test_a_run_cancelled_midway_goes_on_with_the_options_it_began_with(server: S
     assert not (server.workspace / "playbooks" / "kept.json").exists()
     after = endpoint.calls[len(before) :]
     calls_before, calls_after = (
-        [call.prompt for call in calls if call.prompt not in {"evaluator/verdicts", "checks/injection"}]
+        [call.prompt for call in calls if call.prompt not in {"evaluator/verdicts", "research/injection"}]
         for calls in (before, after)
     )
     steps = ["researcher/step"] * 2

@@ -11,7 +11,7 @@ from fakes.kilns import THEME, write_kilns
 from fakes.vendors import Call, Vendors
 
 PART = "\n# Your part: "
-OF_ROUND = ("research/write", "research/review", "evaluator/verdicts")
+OF_ROUND = ("research/write", "research/injection", "research/review", "evaluator/verdicts")
 
 
 async def calls_of(workspace: Path, tmp_path: Path, vendors: Vendors, *, kilns: int) -> dict[str, Call]:
@@ -28,7 +28,7 @@ def beginning_of(call: Call) -> str:
     return json.dumps(call.body.get("response_format")) + call.system + call.user.partition(PART)[0]
 
 
-async def test_who_writes_reviews_and_judges_shares_nine_tenths_of_what_comes_before_their_parts(
+async def test_who_screens_writes_reviews_and_judges_shares_nine_tenths_of_what_comes_before_their_parts(
     workspace: Path, tmp_path: Path, vendors: Vendors
 ) -> None:
     calls = await calls_of(workspace, tmp_path, vendors, kilns=60)

@@ -198,7 +198,7 @@ async def test_steps_end_with_their_most_in_a_written_draft(
 
     state, _ = await research(contest, services, max_iterations=1, max_steps=4)
 
-    asked = [each for each in vendors.prompts() if each != "checks/injection"]
+    asked = [each for each in vendors.prompts() if each != "research/injection"]
     assert asked == ["evaluator/criteria", *["researcher/step"] * 4, "research/write"]
     assert "This is the last step: hold what the report needs." in prompts_of(vendors, "researcher/step")[-1]
     assert state["report"]["sources"]
@@ -262,7 +262,7 @@ async def test_what_a_reviewer_looks_up_is_screened_before_it_is_shown(
     _, pool = await research(contest, services, max_iterations=2)
 
     assert len(prompts_of(vendors, "research/review")) == 2
-    assert not [call.prompt for call in vendors.calls if ORDER in call.user and call.prompt != "checks/injection"]
+    assert not [call.prompt for call in vendors.calls if ORDER in call.user and call.prompt != "research/injection"]
     assert [each["orders"] for each in pool["passages"] if each.get("signals")] == [[ORDER]]
 
 
@@ -299,7 +299,7 @@ async def test_what_is_called_not_found_is_searched_for_by_code_before_the_repor
     assert len(pool["held"]) > 2
     assert state["next_action"] == "end"
     # What was found is screened before it is written from, and so is what lies nearest to the part.
-    assert [each for each in vendors.prompts() if each != "checks/injection"][-1] == "research/revise"
+    assert [each for each in vendors.prompts() if each != "research/injection"][-1] == "research/revise"
 
 
 async def test_a_search_for_what_is_called_not_found_that_brings_only_what_was_seen_costs_no_call(
@@ -320,7 +320,7 @@ async def test_a_search_for_what_is_called_not_found_that_brings_only_what_was_s
     (looked,) = state["looked"]
     assert looked["results"][0]["shown"], "they are not among what is held"
     assert {*looked["results"][0]["shown"]} <= {*pool["steps"][0]["results"][0]["shown"]}
-    assert [each for each in vendors.prompts() if each != "checks/injection"][-1] == "research/write"
+    assert [each for each in vendors.prompts() if each != "research/injection"][-1] == "research/write"
     assert len(pool["held"]) == 1
 
 

@@ -22,7 +22,7 @@ from contend.models.research import (
     TableCell,
     TableRow,
 )
-from contend.report.build import build_report, published_lines
+from contend.report.build import build_report, published_lines, sum_lines
 from contend.report.plain import with_joined_marks
 from contend.report.reading import read_draft
 from contend.report.references import published_markdown
@@ -503,7 +503,7 @@ def test_a_table_stands_in_the_report_with_the_marks_of_each_row_behind_its_name
 
     assert "### Causes\n\nVortices are shed[1][2].\n\n| Bridge | Hertz |\n|---|---|\n" in body
     assert "| West[1] | 0.2 |\n| East[3] | 0.9 |" in body
-    assert "### Costs\n\n- Twelve dampers cost 240[3][=]." in body
+    assert "### Costs\n\n- Twelve dampers cost 240[3][=12×20]." in body
 
 
 def test_each_cell_has_its_marks_behind_it_and_the_name_of_a_row_those_that_no_cell_has() -> None:
@@ -513,7 +513,7 @@ def test_each_cell_has_its_marks_behind_it_and_the_name_of_a_row_those_that_no_c
         "| Bridge | Hertz | Cost \\| £ |",
         "|---|---|---|",
         "| West | 0.2[1] | 240[2][3] |",
-        "| East[1] | 0.9[3][=] |  |",
+        "| East[1] | 0.9[3][=3×0.3] |  |",
     ]
 
 
@@ -545,7 +545,7 @@ def test_a_total_rests_on_the_other_rows_of_its_table_without_marks_of_its_own()
     assert faults_of(ReportReply.model_validate(reply), NUMBERED, 2) == ""
     assert report_draft.sections[0].statements()[2].passages == ["p1", "p3"]
     body = build_report(report_draft, PASSAGES, RESULTS, theme="Why?", language="en").detailed_analysis
-    assert body.splitlines()[-3:] == ["| West[1] | 0.2 |", "| East[3] | 0.9 |", "| Both | 1.1[=] |"]
+    assert body.splitlines()[-3:] == ["| West[1] | 0.2 |", "| East[3] | 0.9 |", "| Both | 1.1[=0.2+0.9] |"]
     alone = [{"heading": "Hum", "blocks": [{**TABLE, "rows": [total]}]}]
     assert "1.1.1: it is derived and names no passage" in faults_of(
         ReportReply.model_validate({**reply, "sections": alone}), NUMBERED, 2
@@ -580,7 +580,7 @@ def test_a_total_that_a_revision_keeps_needs_rows_that_it_rests_on() -> None:
             row("Both", "1.1", sources=()) | {"kind": "derived", "basis": "0.2 + 0.9"},
             "Bridge[1]",
             "",
-            "| Both | 1.1[=] |",
+            "| Both | 1.1[=0.2+0.9] |",
         ),
     ],
     ids=["not_above_a_row_that_nothing_answers", "above_a_total"],
@@ -608,12 +608,13 @@ def test_a_column_that_is_calculated_throughout_says_so_in_its_head_and_no_cell_
     ]
     table = {"type": "table", "columns": ["Bridge", "Twice", "Once"], "rows": rows}
 
-    body = build_report(
-        draft(sections=[{"heading": "Hum", "blocks": [table]}]), PASSAGES, RESULTS, theme="Why?", language="en"
-    ).detailed_analysis
+    summed = draft(sections=[{"heading": "Hum", "blocks": [table]}])
+
+    body = build_report(summed, PASSAGES, RESULTS, theme="Why?", language="en").detailed_analysis
 
     assert body.splitlines()[2] == "| Bridge[1] | Twice *(calculated)* | Once |"
-    assert body.splitlines()[4:] == ["| West | 0.4 | 0.2 in all[=] |", "| East | 1.8 | a fifth |"]
+    assert body.splitlines()[4:] == ["| West | 0.4 | 0.2 in all[calc.1] |", "| East | 1.8 | a fifth |"]
+    assert sum_lines(summed, "en") == ["calc.1: 0.2 * 2 = 0.4; 0.4 / 2 = 0.2", "East: 0.9 * 2 = 1.8"]
 
 
 def test_what_all_rows_of_a_table_rest_on_is_printed_once_and_reads_back_for_each() -> None:

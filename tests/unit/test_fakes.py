@@ -31,7 +31,7 @@ SHAPES: dict[str, type[Reply]] = {
     "research/revise": RevisionReply,
     "research/review": FixesReply,
     "research/merge": MergeReply,
-    "checks/injection": InjectionReply,
+    "research/injection": InjectionReply,
     "evaluator/criteria": CriteriaReply,
     "evaluator/verdicts": VerdictsReply,
     "evaluator/metric": MetricReply,

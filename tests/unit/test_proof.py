@@ -72,6 +72,11 @@ def rules(*statements: CitedSentence, table: Table | None = None) -> list[list[s
         statement("The delay is paid for 50 days.", kind="derived", basis="2000000 / 40000"),
         statement("Begin with a reserve of 1.5 million.", kind="judgement", basis="proposed: 1.5 million", of=""),
         statement("The 48 million at the bank suffice.", kind="judgement", of=""),
+        statement(
+            "It saves 3.63 million, so set 1.5 million aside.",
+            kind="derived",
+            basis="13.7 - 10.07; proposed: 1.5 million",
+        ),
         statement("Two reasons speak for it in part 2.", kind="lead_in", of=""),
         statement(
             "Whether 30 April 2027 can move is not told.", kind="not_found", basis="1: extension of April", of=""

@@ -23,8 +23,8 @@ _CONSTANTS = frozenset(
 """Numbers that a sum may use without a source: days of a week, bits of a byte, percent and the like."""
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _PARTS = re.compile(r"[;；]")
-_PROPOSED = re.compile(r"(?i)\s*(?:proposed|proposes|提案)\s*[:：]?")
-"""Begins the basis of a judgement that names values of its own: `proposed: 2000; 500000`."""
+_PROPOSED = re.compile(r"(?i)(?:^|[;；])\s*(?:proposed|proposes|提案)\s*[:：]?")
+"""Begins, in a basis, the values that a statement proposes: `proposed: 2000; 500000`. They go on to its end."""
 
 
 class Proof(NamedTuple):
@@ -127,6 +127,11 @@ def sums_of(basis: str) -> list[Sum]:
     return sums
 
 
+def proposes(basis: str) -> bool:
+    """Whether values of a statement's own stand in its basis."""
+    return _PROPOSED.search(basis) is not None
+
+
 _DATE = r"(\d{4}-\d{2}-\d{2})"
 _DAYS_BETWEEN = re.compile(rf"{_DATE}\s*[-−–]\s*{_DATE}")
 _DAYS_FROM = re.compile(rf"{_DATE}\s*([-+−–])\s*(\d{{1,5}})\s*(day|week|month|year)s?")
@@ -178,7 +183,7 @@ def _figures(proof: Proof) -> Iterator[Refutation]:
     values = [abs(each.value) for each in sums if isinstance(each.value, Decimal)]
     # What a sum is reckoned from is held against passages by itself.
     more = [f"{each.formula} ; {each.shown}" for each in sums] if not strict else []
-    if proof.kind == "judgement" and (proposed := _PROPOSED.match(proof.basis)):
+    if proof.kind in {"judgement", "derived"} and (proposed := _PROPOSED.search(proof.basis)):
         more.append(proof.basis[proposed.end() :])
     carriers = _carriers(proof, whole=not strict or not proof.quotes, more=more)
     small_too = strict and not proof.elsewhere

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from contend.checks.proof import sums_of
 from contend.contest.agreement import Agreement
 from contend.contest.editing import is_worse
 from contend.contest.state import ContestView
@@ -24,6 +23,7 @@ from contend.report import (
     to_html,
     to_json,
 )
+from contend.report.build import sum_lines
 from contend.report.plain import DOUBTFUL_SIGN, plain_sentence
 from contend.stores import write_file
 from contend.team.metrics import WITH_CITATIONS, by_judges
@@ -176,7 +176,7 @@ def head_of(
         ],
         editor=editor_lines(view, language),
         unverified=[each.line(language) for each in doubtful],
-        sums=calculated(submission.draft),
+        sums=sum_lines(submission.draft, language),
         found=agreement.lines(submission.draft, language),
         disagreed=[each.line(language) for each in disagreements],
         speaking=_speaking_sources(submission, language),
@@ -201,19 +201,6 @@ def editor_lines(view: ContestView, language: Language) -> list[str]:
         template.format(count=editing.reports, score=score, best=best),
         *(words.taken_from.format(team=names.get(team, team), what=text) for team, text in parts),
     ]
-
-
-_LONGEST_CALCULATED = 90
-
-
-def calculated(draft: Draft) -> list[str]:
-    """For each statement that is reckoned its beginning and its sums, once."""
-    lines = (
-        f"{shorten(each.text, _LONGEST_CALCULATED).rstrip('.。')}: {'; '.join(map(str, sums))}"
-        for each in draft.sentences()
-        if (sums := sums_of(each.basis)) and not each.refuted
-    )
-    return list(dict.fromkeys(lines))
 
 
 def _speaking_sources(submission: Submission, language: Language) -> list[str]:

@@ -27,7 +27,7 @@ PASSAGE_FIELDS = ("sources", "passages", "others", "give_up")
 LESSON_FIELDS = ("lessons",)
 """The fields of replies that list numbers of passages, and of lessons, as the prompt counted them."""
 
-SCREENING = "checks/injection"
+SCREENING = "research/injection"
 """The prompt that asks which passages speak to AI systems."""
 
 VERDICT_FIELD = "citations"

@@ -46,7 +46,7 @@ class DepthDefaults(NamedTuple):
 DEPTHS: Mapping[Depth, DepthDefaults] = {
     "auto": DepthDefaults(3, 2, 2, 20, synthesis=True, length="standard", timeout_per_team_seconds=2400),
     "quick": DepthDefaults(
-        1, 1, 2, 8, synthesis=False, length="standard", timeout_per_team_seconds=1200, mends_only=True
+        1, 1, 2, 10, synthesis=False, length="standard", timeout_per_team_seconds=1200, mends_only=True
     ),
     "standard": DepthDefaults(3, 2, 2, 20, synthesis=True, length="standard", timeout_per_team_seconds=2400),
     "deep": DepthDefaults(None, 3, 2, 30, synthesis=True, length="long", timeout_per_team_seconds=3600),

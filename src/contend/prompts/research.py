@@ -338,10 +338,12 @@ class MergePrompt(OnSharedHead, WantedLength, prompt="research/merge"):
     catalogue: Annotated[str, outside("catalogue")] = ""
 
 
-class InjectionPrompt(PromptValues, prompt="checks/injection"):
-    """Which passages speak to AI systems."""
+class InjectionPrompt(OnSharedHead, prompt="research/injection"):
+    """Which passages speak to AI systems: those of the head with these numbers, or, without a head, `passages`."""
 
-    passages: list[SourceDocument]
+    head: str = ""
+    passages: list[SourceDocument] = []
+    numbers: list[int] = []
 
 
 class StanceText(PromptValues, prompt="stance", template="stance/default"):

@@ -24,7 +24,7 @@ from contend.models.research import (
     TableRow,
 )
 from contend.models.task import title_of
-from contend.report.kinds import kind_mark, table_marks
+from contend.report.kinds import kind_mark, listed_sums, sums_text, table_marks
 from contend.report.plain import (
     plain_heading,
     plain_sentence,
@@ -33,7 +33,7 @@ from contend.report.plain import (
     table_row,
     table_ruler,
 )
-from contend.text import SENTENCE_STOPS, WORDS, addresses, detect_language, without_escapes
+from contend.text import SENTENCE_STOPS, WORDS, addresses, detect_language, shorten, without_escapes
 
 
 class PublishedMark(NamedTuple):
@@ -69,6 +69,7 @@ class _Citations:
         self.sources = _by_url(results)
         self.numbers: dict[str, int] = {}
         self._headings = WORDS[detect_language(" ".join(each.text for each in draft.summary))].headings
+        self._listed = listed_sums(draft)
         self._passages = {passage.id: passage for passage in passages}
         cited_ids = {*draft.passages()}
         self._addresses = addresses_in((each for each in passages if each.id in cited_ids), self.sources)
@@ -94,7 +95,7 @@ class _Citations:
     def sentence(self, sentence: CitedSentence) -> str:
         """With its marks; "" for one that says nothing."""
         text = plain_sentence(sentence.text, self._addresses)
-        mark = kind_mark(sentence, self._headings)
+        mark = kind_mark(sentence, self._headings, self._listed)
         return _with_marks(text, self.marks(sentence.passages) + mark) if text else ""
 
     def sentences(self, sentences: Iterable[CitedSentence]) -> list[str]:
@@ -106,12 +107,12 @@ class _Citations:
 
     def row(self, table: Table, row: TableRow) -> str:
         """Each cell with its marks."""
-        kinds = table_marks(table, self._headings).rows[table.rows.index(row)]
+        kinds = table_marks(table, self._headings, self._listed).rows[table.rows.index(row)]
         return self._cells(row.texts(), table.printed_passages(row), kinds)
 
     def columns(self, table: Table) -> str:
         """The names of the columns; the marks of what all rows rest on stand behind the first."""
-        kinds = table_marks(table, self._headings).columns
+        kinds = table_marks(table, self._headings, self._listed).columns
         return self._cells(table.columns, [table.common_passages(), *([] for _ in table.columns[1:])], kinds)
 
     def _cells(self, texts: Sequence[str], passages: Sequence[Sequence[str]], kinds: Sequence[str]) -> str:
@@ -277,3 +278,20 @@ def _with_marks(text: str, marks: str) -> str:
     if sentence != text and not _LETTER_STOPS.search(text):
         return sentence + marks + text[len(sentence) :]
     return text + marks + ("。" if detect_language(text) == "ja" else ".")
+
+
+def sum_lines(draft: Draft, language: Language) -> list[str]:
+    """The sums that stand in no line: each by its number, or by the row of a column that is calculated as a whole."""
+    draft, headings = presentable(draft), WORDS[language].headings
+    listed = listed_sums(draft)
+    lines = [f"{headings.calculation}{number}: {text}" for text, number in listed.items()]
+    for at in draft.placed_sentences():
+        if at.row and isinstance(at.block, Table) and at.sentence.kind == "derived" and not at.sentence.refuted:
+            text, marks = sums_text(at.sentence), table_marks(at.block, headings, listed)
+            if text and text not in listed and not any(marks.rows[at.block.rows.index(at.row)]):
+                name = next((each for each in at.row.texts() if each.strip()), "")
+                lines.append(f"{shorten(name, _LONGEST_ROW_NAME)}: {text}")
+    return list(dict.fromkeys(lines))
+
+
+_LONGEST_ROW_NAME = 60

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from html import escape
+from itertools import zip_longest
 from pathlib import Path
 from string import Template
 from urllib.parse import urlsplit
@@ -18,7 +19,7 @@ from contend.models.record import Language
 from contend.models.research import Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
 from contend.report.head import ReportHead, head_markdown, replies_line, shown_outcome
-from contend.report.kinds import CALCULATED
+from contend.report.kinds import SUM_MARK
 from contend.report.ledger import PublishedReport
 from contend.report.plain import MARKS, in_ranges, numbers_in
 from contend.report.proofs import StatementMarks, filters_html, proofs_html
@@ -159,14 +160,15 @@ def _text(content: str) -> Token:
 
 
 def _with_sums(text: str) -> Iterator[Token]:
-    """The text, with the sign for calculated statements set as small as citations."""
-    for place, part in enumerate(text.split(CALCULATED)):
-        if place:
-            yield Token("span_open", "span", 1, attrs={"class": "sum"})
-            yield _text(f"{_WORD_JOINER}{CALCULATED}")
-            yield Token("span_close", "span", -1)
+    """The text, with the marks of calculated statements set as small as citations."""
+    marks = SUM_MARK.findall(text)
+    for part, mark in zip_longest(SUM_MARK.split(text), marks, fillvalue=""):
         if part:
             yield _text(part)
+        if mark:
+            yield Token("span_open", "span", 1, attrs={"class": "sum"})
+            yield _text(f"{_WORD_JOINER}{mark}")
+            yield Token("span_close", "span", -1)
 
 
 def _references(

@@ -1,22 +1,24 @@
 """What tells readers that a statement is calculated, a judgement or not found."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
 from contend.checks.notations import notes_of, unfounded
-from contend.checks.proof import Sum, sums_of
-from contend.models.research import CitedSentence, Table, TableRow
+from contend.checks.proof import Sum, proposes, sums_of
+from contend.models.research import CitedSentence, Draft, Table, TableRow
 from contend.text import Headings
 
-CALCULATED = "[=]"
-"""Stands behind what was calculated; the report lists the sums at its end."""
+SUM_MARK = re.compile(r"\[(?:=[^\[\]\s]+|(?:calc\.|計算)\d+)\]")
+"""What stands behind a calculated statement: its sum, `[=71.5−48]`, or its number in the report's list of sums."""
 _CODE_ALONE = re.compile(r"`[^`]*`")
+_LONGEST_IN_LINE = 24
+_SIGNS = str.maketrans({" ": None, "*": "×", "/": "÷", "-": "−"})
 
 
-def kind_mark(statement: CitedSentence, headings: Headings) -> str:
-    """The mark of a statement's kind, for print; "" for what is stated and for a line of code."""
+def kind_mark(statement: CitedSentence, headings: Headings, listed: Mapping[str, int]) -> str:
+    """The mark of a statement's kind, for print; "" for what is stated and for a line of code. `listed`: see there."""
     if _CODE_ALONE.fullmatch(statement.text):
         return ""
     match statement.kind:
@@ -24,9 +26,37 @@ def kind_mark(statement: CitedSentence, headings: Headings) -> str:
             return headings.judgement
         case "not_found":
             return headings.not_found
-        case "derived" if sums_of(statement.basis):
-            return CALCULATED
+        case "derived":
+            return _sum_mark(statement, headings, listed) + (headings.judgement if proposes(statement.basis) else "")
     return ""
+
+
+def _sum_mark(statement: CitedSentence, headings: Headings, listed: Mapping[str, int]) -> str:
+    if in_line := _in_line(statement):
+        return f"[={in_line}]"
+    number = listed.get(sums_text(statement))
+    return f"[{headings.calculation}{number}]" if number else ""
+
+
+def sums_text(statement: CitedSentence) -> str:
+    """The sums of a statement with their values."""
+    return "; ".join(map(str, sums_of(statement.basis)))
+
+
+def listed_sums(draft: Draft) -> dict[str, int]:
+    """The sums that stand in a list at the end, each with its number from 1. One short sum stands in its line."""
+    texts = (
+        sums_text(each)
+        for each in draft.sentences()
+        if each.kind == "derived" and not each.refuted and not _in_line(each)
+    )
+    return {text: number for number, text in enumerate(dict.fromkeys(filter(None, texts)), start=1)}
+
+
+def _in_line(statement: CitedSentence) -> str:
+    sums = sums_of(statement.basis)
+    text = sums[0].formula.translate(_SIGNS) if len(sums) == 1 and isinstance(sums[0].value, Decimal) else ""
+    return text if len(text) <= _LONGEST_IN_LINE and not re.search(r"\d{4}−\d{2}−\d{2}", text) else ""
 
 
 class TableMarks(NamedTuple):
@@ -36,7 +66,7 @@ class TableMarks(NamedTuple):
     rows: list[list[str]]
 
 
-def table_marks(table: Table, headings: Headings) -> TableMarks:
+def table_marks(table: Table, headings: Headings, listed: Mapping[str, int]) -> TableMarks:
     """A column whose cells are all calculated says so in its head; elsewhere each calculated cell has its mark.
 
     A row of another kind, and one of whose cells none shows a result of its sums, has its mark behind its first text.
@@ -49,10 +79,11 @@ def table_marks(table: Table, headings: Headings) -> TableMarks:
     ]
     rows = []
     for row, cells in zip(table.rows, calculated, strict=True):
-        marks = [CALCULATED if cell and not head else "" for cell, head in zip(cells, whole, strict=True)]
+        mark = kind_mark(table.statement(row), headings, listed)
+        marks = [mark if cell and not head else "" for cell, head in zip(cells, whole, strict=True)]
         first = next((at for at, text in enumerate(row.texts()) if text.strip()), None)
         if first is not None and not any(cells):
-            marks[first] = kind_mark(table.statement(row), headings)
+            marks[first] = mark
         rows.append(marks)
     return TableMarks([headings.calculated if each else "" for each in whole], rows)
 

@@ -23,7 +23,7 @@ from contend.models.research import (
     TableRow,
     flat_section,
 )
-from contend.report.kinds import CALCULATED
+from contend.report.kinds import SUM_MARK
 from contend.report.plain import LINK
 from contend.text import (
     ADDRESS,
@@ -114,7 +114,7 @@ def read_references(markdown: str) -> ReferencedText:
             own_lines.add(begin)
     body = "\n".join(line for place, line in enumerate(lines) if place not in own_lines).strip() or text
     pieces = split_code(body)
-    prose = (piece.replace(CALCULATED, "") for piece in pieces[::2])
+    prose = (SUM_MARK.sub("", piece) for piece in pieces[::2])
     pieces[::2] = [_SEVERAL.sub(lambda match: _singly(match, entries), piece) for piece in prose]
     return ReferencedText(text, "".join(pieces), entries)
 

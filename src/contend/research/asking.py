@@ -1,7 +1,7 @@
 """The model calls of a research round: steps, drafts and reviews."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -10,6 +10,7 @@ from contend.evidence import Action, Desk, EvidencePool, after_step, faults_of_s
 from contend.evidence.actions import LOCAL
 from contend.evidence.pool import held_tokens, numbered_ids, numbers_of, parts_of, passage_numbers
 from contend.evidence.screening import orders_of, screened, unscreened
+from contend.llm.chat import LEAST_SHARED_TOKENS
 from contend.models.options import Length, TeamConfig
 from contend.models.replies import (
     ActionReply,
@@ -394,35 +395,60 @@ async def nearest_passages(work: Research, parts: Sequence[Part]) -> dict[int, l
     }
 
 
-async def screen(work: Research, ids: Iterable[str]) -> tuple[Research, list[CallUsage]]:
-    """Mark those of these passages that speak to AI systems, which are given up; and what asking about them cost."""
+async def screen(
+    work: Research, ids: Sequence[str], *, before_writing: bool = False
+) -> tuple[Research, list[CallUsage]]:
+    """Mark those of these passages that speak to AI systems, which are given up; and what asking about them cost.
+
+    `before_writing`: the call begins as the writer's will, so that a provider reads the passages once for both.
+    """
     passages = await work.with_texts(unscreened(work.pool, ids))
-    ask, room = partial(ask_about_orders, work.run, work.team), work.profile("reviewer").evidence_tokens
+    head, room = "", work.profile("reviewer").evidence_tokens
+    if before_writing and work.options.model_name("reviewer", team=work.team) == work.options.model_name(
+        "writer", team=work.team
+    ):
+        head = await research_head(work, await work.with_texts(ids))
+    if estimate_tokens(head) < LEAST_SHARED_TOKENS:
+        ask = partial(ask_about_orders, work.run, work.team)
+    else:
+        room = sum(each.tokens for each in passages)
+        ask = partial(ask_about_orders, work.run, work.team, head=head, numbers=passage_numbers(work.pool))
     pool, usages = await screened(work.pool, passages, work.run.screening, ask, room=room)
     return work.with_pool(pool), usages
 
 
 async def ask_about_orders(
-    run: RunContext, team: TeamConfig | None, passages: Sequence[Passage]
+    run: RunContext,
+    team: TeamConfig | None,
+    passages: Sequence[Passage],
+    *,
+    head: str = "",
+    numbers: Mapping[str, int] | None = None,
 ) -> tuple[dict[str, list[str]], CallUsage]:
     """The sentences that speak to AI systems, as the reviewer's model quotes them, by passage id; what asking cost.
 
-    Asked by the run and not by the team, since which team comes first is chance and a replay finds it anyway; a team
-    with a reviewer of its own asks that one.
+    `head`: the beginning of a writer's prompt that shows the passages under `numbers`, by id. Asked by the run and not
+    by the team, since which team comes first is chance and a replay finds it anyway; a team with a reviewer of its own
+    asks that one.
 
     Raises:
         ModelError: the reviewer's model failed.
     """
     ids = [each.id for each in passages]
+    numbers = numbers or numbers_of(ids)
     step = sha256("\n".join(map(text_id, ids)).encode()).hexdigest()[:16]
-    scope = run.scope("reviewer", step=step, passages=tuple(ids))
+    scope = run.scope("reviewer", step=step, passages=tuple(sorted(numbers, key=lambda each: numbers[each])))
     if team and "reviewer" in team.models:
         scope = replace(scope, team_id=team.team_id)
-    prompt = InjectionPrompt(passages=SourceDocument.of_passages(passages))
+    prompt = InjectionPrompt(
+        head=head,
+        passages=[] if head else SourceDocument.of_passages(passages),
+        numbers=sorted(numbers[each] for each in ids) if head else [],
+    )
     answer = await run.model("reviewer", team=team).ask(prompt, InjectionReply, scope=scope)
-    quotes = defaultdict[str, list[str]](list)
+    asked, quotes = {numbers[each]: each for each in ids}, defaultdict[str, list[str]](list)
     for order in answer.value.orders:
         for number in order.passages:
-            if 1 <= number <= len(ids):
-                quotes[ids[number - 1]].append(order.quote)
+            if number in asked:
+                quotes[asked[number]].append(order.quote)
     return quotes, answer.usage

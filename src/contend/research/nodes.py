@@ -167,7 +167,7 @@ class ResearchNodes:
             off = state.get("sources_off", {})
             reasons = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "nothing matched"
             raise SourceError(f"no source gave anything for {work.question[:80]!r} ({reasons})")
-        work, usages = await screen(work, work.pool["held"])
+        work, usages = await screen(work, to_write_from(work), before_writing=True)
         if not work.pool["held"]:
             raise SourceError(f"all that was found for {work.question[:80]!r} speaks to AI systems and is left out")
         return {

@@ -73,6 +73,7 @@ class Headings(NamedTuple):
     judgement: str = " *(judgement)*"
     not_found: str = " *(not found)*"
     calculated: str = " *(calculated)*"
+    calculation: str = "calc."
 
 
 class FeedbackWords(NamedTuple):
@@ -289,7 +290,7 @@ class Words(NamedTuple):
     the_editor: str = "The editor"
     lessons: str = "Lessons of earlier runs that it used"
     unverified: str = "Citations to check (⚠: the cited source was not seen to say this)"
-    sums: str = "Sums behind calculated statements"
+    sums: str = "Sums of calculated statements"
     colon: str = ": "
     statuses: Mapping[str, str] = MappingProxyType({"completed": "complete", "partial": "partial"})
     unscored: str = "unscored"

@@ -253,6 +253,7 @@ WORDS = Words(
         "*（判断）*",
         "*（見つからず）*",
         "*（計算）*",
+        "計算",
     ),
     with_reason="{text}（{reason}）",
     partly="一部だけ: {reason}",

@@ -20,7 +20,7 @@ from contend.models.research import (
     flat_section,
 )
 from contend.prompts.research import PartLength
-from contend.report.kinds import kind_mark, table_marks
+from contend.report.kinds import kind_mark, listed_sums, table_marks
 from contend.report.plain import table_ruler, with_joined_marks
 from contend.stores.documents import text_id
 from contend.text import WORDS, Headings, detect_language
@@ -84,11 +84,13 @@ def length_of(draft: Draft) -> DraftLength:
     numbers: dict[str, int] = {}
     headings = WORDS[detect_language(" ".join(each.text for each in draft.summary))].headings
 
+    listed = listed_sums(draft)
+
     def statements(sign: str, part: Sequence[CitedSentence]) -> list[str]:
         return [
             word
             for each in part
-            for word in (sign, each.text + _printed_marks(each.passages, numbers) + kind_mark(each, headings))
+            for word in (sign, each.text + _printed_marks(each.passages, numbers) + kind_mark(each, headings, listed))
         ]
 
     own, has_numbers = draft.own_headings, bool(draft.findings[1:]) or not draft.own_headings
@@ -107,7 +109,7 @@ def length_of(draft: Draft) -> DraftLength:
         blocks = texts[f"section {number}"] = _heading_words(section.heading)
         for block in section.blocks:
             if isinstance(block, Table):
-                blocks += _words_of(block, numbers, headings)
+                blocks += _words_of(block, numbers, headings, listed)
             else:
                 blocks += statements("-" if isinstance(block, ItemList) else "", block.statements())
     if draft.limits:
@@ -160,11 +162,11 @@ def _heading_words(heading: str) -> list[str]:
     return ["##", heading] if heading else []
 
 
-def _words_of(table: Table, numbers: dict[str, int], headings: Headings) -> Iterator[str]:
+def _words_of(table: Table, numbers: dict[str, int], headings: Headings, listed: Mapping[str, int]) -> Iterator[str]:
     """With the bars between its cells, and the ruler below the names of its columns."""
     head_passages = [table.common_passages(), *([] for _ in table.columns[1:])]
     lines = [(table.columns, head_passages), *((row.texts(), table.printed_passages(row)) for row in table.rows)]
-    kinds = table_marks(table, headings)
+    kinds = table_marks(table, headings, listed)
     yield table_ruler(len(table.columns))
     for (texts, passages), marks in zip(lines, [kinds.columns, *kinds.rows], strict=True):
         for text, of_cell, kind in zip(texts, passages, marks, strict=True):
