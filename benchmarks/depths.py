@@ -8,7 +8,8 @@ for a model that reads 16,000, in steps.
 The stub finds all criteria met; `auto, open` is `auto` where no report meets two of them.
 Tokens are estimates of contend's own: prompts, schemas and replies together. Repeats and cost are those of `costs.py`:
 the share of the input that an earlier call of the run began with, too, and what all calls cost where that costs a tenth
-and output five times as much. One pass: a writer that reads all documents once and writes the report.
+and output five times as much. One pass: a writer that reads all documents once and writes the report; `times` it by
+tokens, and by cost.
 """
 
 import argparse
@@ -174,8 +175,15 @@ def call_of(line: bytes, unmet: int = 0) -> Call | None:
     return Call(shape.name, text, schema, _json_tokens(reply), counted)
 
 
-async def one_pass(corpus: Corpus, folder: Path) -> int:
-    """The tokens of a writer that reads all documents once."""
+class Single(NamedTuple):
+    """One writer's pass over all documents: its tokens, and what it costs by `costs.py`."""
+
+    tokens: int
+    cost: int
+
+
+async def one_pass(corpus: Corpus, folder: Path) -> Single:
+    """A writer that reads all documents once."""
     documents, theme = corpus
     services = Services(load_settings(workspace=folder, OPENAI_API_KEY="sk-stub"))
     source = services.sources.get("local", [str(documents)])
@@ -194,7 +202,9 @@ async def one_pass(corpus: Corpus, folder: Path) -> int:
         {"messages": [{"role": "user", "content": ""}], "response_format": {"json_schema": json_schema(ReportReply)}}
     ).encode()
     read = estimate_tokens(asked.system) + estimate_tokens(asked.user) + schema_tokens(ReportReply)
-    return read + _json_tokens(reply_to(request))
+    reply = reply_to(request)
+    text = json.dumps(json_schema(ReportReply)) + asked.system + asked.user
+    return Single(read + _json_tokens(reply), cost_of([(text, len(json.dumps(reply)))]).total)
 
 
 def _json_tokens(value: Any) -> int:  # noqa: ANN401 - JSON
@@ -228,7 +238,7 @@ def main() -> None:
 def report(depths: Sequence[Depth], lengths: Sequence[Length | None], played_over: Mapping[str, Corpus]) -> None:
     runs: dict[str, Run] = {}
     print("corpus  depth      length   calls  dry run      tokens  dry run           schemas", end="")
-    print("  repeats       cost   one pass  times")
+    print("  repeats       cost   one pass  times  of cost")
     for name, corpus in played_over.items():
         with TemporaryDirectory() as folder:
             single = asyncio.run(one_pass(corpus, Path(folder)))
@@ -251,13 +261,14 @@ def report(depths: Sequence[Depth], lengths: Sequence[Length | None], played_ove
             print(f"{shape:20} {made:4} {mean:6,} {most:7,} {replied:6,}")
 
 
-def _row(name: str, played: Run, single: int) -> str:
+def _row(name: str, played: Run, single: Single) -> str:
     calls = "{:,}-{:,}".format(*played.planned_calls)
     tokens = "{:,}-{:,}".format(*played.planned_tokens)
     schemas = sum(call.schema for call in played.calls)
     return (
         f"{name} {len(played.calls):5}  {calls:8} {played.tokens:10,}  {tokens:17} {schemas:7,}"
-        f" {played.cost.repeated_share:8.0%} {played.cost.total:10,} {single:10,} {played.tokens / single:6.1f}"
+        f" {played.cost.repeated_share:8.0%} {played.cost.total:10,} {single.tokens:10,}"
+        f" {played.tokens / single.tokens:6.1f} {played.cost.total / single.cost:8.1f}"
     )
 
 
