@@ -108,6 +108,7 @@ async def test_an_editor_merges_only_where_a_further_team_meets_what_the_first_d
     assert sorted(played(contest)) == [("alpha", 1), ("beta", 1), ("gamma", 1)]
     assert (first.step, first.teams, second.step) == ("send", ["beta", "gamma"], last)
     assert "Still open after round 1: criteria not met: 3 of" in first.reason
+    assert first.reason.endswith("Expected gain: about 1 point, as contests on short documents gave.")
     assert vendors.prompts().count("research/merge") == merges
 
 

@@ -400,6 +400,16 @@ def test_teams_are_rated_over_the_runs_of_a_dataset_and_few_runs_are_called_few(
     assert all(team["low"] < team["rating"] < team["high"] for team in standings["teams"])
 
 
+def test_what_rounds_teams_and_merges_brought_is_told_of_all_finished_runs(copied_terminal: Terminal) -> None:
+    output = copied_terminal("stats").out
+    seen = {each["step"]: each for each in json.loads(copied_terminal("stats", "--json").out)}
+
+    assert "a further round" in output
+    assert seen["teams"]["times"] == 1
+    assert seen["teams"]["tokens"] > 0
+    assert "From 20 times on" in output
+
+
 def test_standings_of_a_dataset_without_runs_name_those_that_have_some(copied_terminal: Terminal) -> None:
     result = copied_terminal("standings", "nothing")
 

@@ -149,6 +149,11 @@ def standings(
     """Rate the teams over all finished runs of DATASET, by who came before whom."""
 
 
+@command(app, "runs:show_stats", json=JSON)
+def stats() -> None:
+    """Show what a further round, further teams and the editor's merge have brought, and at how many tokens."""
+
+
 @command(app, "compare:compare_runs", json=JSON)
 def compare(
     one: Annotated[str, Argument(metavar="A", help=THREAD_HELP, autocompletion=known_threads)],

@@ -205,6 +205,35 @@ def show_standings(dataset: str) -> None:
         ui.say("{runs}: too few to tell the first from the second.", runs=runs)
 
 
+def show_stats() -> None:
+    """Print what a further round, further teams and a merge have brought over all finished runs of the workspace."""
+    from contend.gains import FEWEST_RUNS, gains_of
+
+    seen = from_record(COMMAND.settings(), gains_of)
+    if ui.print_json([each.model_dump(mode="json") for each in seen]):
+        return
+    if not seen:
+        ui.say("No finished run has scores yet.")
+        ui.advise("contend runs")
+        return
+    names = {"round": tr("a further round"), "teams": tr("further teams"), "merge": tr("the editor's merge")}
+    figures = ("Points", "95 %", "Times", "Tokens")
+    cells = [
+        (
+            names[each.step],
+            f"{each.points:+.1f}",
+            "–" if each.low is None else f"{each.low:+.1f} … {each.high:+.1f}",
+            str(each.times),
+            f"{each.tokens or 0:,}",
+        )
+        for each in seen
+    ]
+    ui.show(ui.plain_table("Step", *figures, rows=cells, right={*figures}))
+    ui.say()
+    ui.say("Mean gain in points of 100. From {count} times on, auto names these; before, what is shipped.",
+           count=FEWEST_RUNS)  # fmt: skip
+
+
 def export_report(thread: str, *, kind: "ReportFormat", out: Path | None) -> None:
     """Print or write the report of a thread's latest run, or as `csv` its scores.
 

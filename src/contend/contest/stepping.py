@@ -16,6 +16,7 @@ from contend.contest.edit import FEWEST_REPORTS
 from contend.contest.state import ContestState, ContestUpdate, ContestView, TeamOutcome
 from contend.estimate import contest_tokens
 from contend.evidence import with_texts
+from contend.gains import GainStep, expected, gains_of
 from contend.models.evaluation import Submission
 from contend.models.events import StepChosen
 from contend.models.options import ResolvedOptions, TeamConfig
@@ -216,7 +217,8 @@ class SteppingNodes:
 
         One write says both what was chosen and where it leads: a run that is cancelled in between could not go on.
         """
-        run, step = await self.services.run(state), next_step(await open_situation(self.services, state))
+        run, situation = await self.services.run(state), await open_situation(self.services, state)
+        step = await self._with_gain(next_step(situation), situation)
         if step.teams:
             teams = [TeamConfig.model_validate(team) for team in state["teams"]]
             await run.enter_teams([team for team in teams if team.team_id in step.teams])
@@ -227,6 +229,16 @@ class SteppingNodes:
             "steps": [*state.get("steps", []), step.model_dump(mode="json")],
         }
         return Command(update=dict(update), goto=await self._after(step, {**state, **update}))
+
+    async def _with_gain(self, step: ContestStep, now: Situation) -> ContestStep:
+        """With what the step is expected to bring over the report at hand."""
+        kinds: dict[str, GainStep] = {"send": "teams", "merge": "merge"}
+        kind = kinds.get(step.step)
+        if kind is None or not now.delivered:
+            return step
+        gain, words = expected(await gains_of(self.services.record), kind), WORDS[now.language].steps
+        text = words.gain_shipped if gain.is_shipped else words.gain_here
+        return step.model_copy(update={"reason": step.reason + text.format(points=gain.points, count=gain.times)})
 
     async def _after(self, step: ContestStep, state: ContestState) -> list[Send] | AfterStep:
         match step.step:

@@ -99,6 +99,21 @@ SELECT json_extract(told, '$.spent') AS spent FROM event
 WHERE execution_id = ? AND json_extract_string(told, '$.spent.requests') IS NOT NULL
 ORDER BY CAST(json_extract_string(told, '$.spent.requests') AS INTEGER) DESC LIMIT 1
 """
+_SCORED_ROUNDS = """
+SELECT board.execution_id, board.team_id, board.round_number, score,
+    coalesce((SELECT sum(input_tokens + output_tokens) FROM usage WHERE usage.execution_id = board.execution_id
+        AND usage.team_id = board.team_id AND usage.round_number = board.round_number), 0) AS tokens
+FROM leader_board AS board JOIN execution USING (execution_id) LEFT JOIN team_status USING (execution_id, team_id)
+WHERE execution.status IN ('completed', 'partial') AND score IS NOT NULL
+ORDER BY created_at, board.execution_id, team_status.started_at, board.team_id, board.round_number
+"""
+_MERGES = """
+SELECT execution_id, published, published_score, sum(input_tokens + output_tokens) AS tokens
+FROM execution JOIN usage USING (execution_id)
+WHERE status IN ('completed', 'partial')
+    AND (call_key LIKE 'editor/%' OR call_key LIKE '%/merge' OR call_key LIKE '%editor>%')
+GROUP BY ALL
+"""
 _CALLS = "SELECT * EXCLUDE (execution_id, team_id, round_number) FROM usage WHERE execution_id = ? ORDER BY call_key"
 
 
@@ -264,6 +279,17 @@ class RecordStore:
         for execution_id, of_execution in keys.items():
             live.set_pairwise(execution_id, of_execution)
         return live
+
+    async def scored_rounds(self) -> list[dict[str, Any]]:
+        """`execution_id`, `team_id`, `round_number`, `score` and `tokens` of the scored rounds of all finished runs.
+
+        The oldest run first, its teams in the order in which they began, their rounds by number.
+        """
+        return await self._rows(_SCORED_ROUNDS)
+
+    async def merges(self) -> list[dict[str, Any]]:
+        """Of finished runs with an editor: `execution_id`, `published`, `published_score`, `tokens` of the merge."""
+        return await self._rows(_MERGES)
 
     async def datasets(self) -> list[str]:
         """Those of all executions, by name."""

@@ -230,6 +230,8 @@ class StepWords(NamedTuple):
     merge_unjudged: str = "No judge has held all reports against criteria: an editor merges them."
     no_budget_for_editor: str = "Too little of a budget is left for an editor."
     no_merge_asked: str = "No editor merges the reports, as the run's options say."
+    gain_here: str = " Expected gain: {points:.1f} points, as {count} runs of this workspace say."
+    gain_shipped: str = " Expected gain: about {points:.0f} point, as contests on short documents gave."
 
 
 class Words(NamedTuple):

@@ -174,6 +174,8 @@ WORDS = Words(
         merge_unjudged="すべてのレポートを基準に照らした審査員がいないため、編集者がレポートを統合する。",
         no_budget_for_editor="編集者に任せるには予算の残りが足りない。",
         no_merge_asked="実行の設定に従い、編集者はレポートを統合しない。",
+        gain_here="見込まれる向上: {points:.1f}点（このワークスペースの{count}回の実績）。",
+        gain_shipped="見込まれる向上: およそ{points:.0f}点（短い文書での比較による）。",
     ),
     feedback=FeedbackWords(
         metrics_unscored="採点できなかった指標: {names}。ほかの指標だけで評価した",
