@@ -44,11 +44,6 @@ class EndpointAddress(NamedTuple):
         return cls(url, dict(parse_qsl(parts.query)), login if any(login) else None, {**own, **(headers or {})}, key)
 
     @property
-    def shown(self) -> str:
-        """As errors and listings name it."""
-        return self.url
-
-    @property
     def host(self) -> str:
         return urlsplit(self.url).hostname or ""
 
@@ -57,10 +52,6 @@ class EndpointAddress(NamedTuple):
         """Values that must not appear in errors. Short headers are not secrets."""
         headers = [value for value in self.headers.values() if len(value) >= _SHORTEST_SECRET]
         return [secret for secret in (self.key, *(self.login or ())[1:], *headers) if secret]
-
-    def path(self, name: str) -> str:
-        """The address of something below it, such as `models`."""
-        return f"{self.url}/{name}"
 
 
 def open_client(address: EndpointAddress, **options: Any) -> "httpx2.AsyncClient":  # noqa: ANN401 - the client's own

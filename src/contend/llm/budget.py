@@ -37,24 +37,15 @@ class Ledger:
     def __init__(self, limits: Mapping[Limit, float] | None = None, *, clock: RunClock | None = None) -> None:
         self.limits = limits or {}
         self.clock = clock or RunClock()
-        self._usage = RunUsage()
+        self.usage = RunUsage()
+        """What the settled calls cost, failed replies too."""
         self._calls: dict[str, CallUsage] = {}
         self._reservations: set[Reservation] = set()
         self._refusing_limit: Limit | None = None
 
-    @property
-    def usage(self) -> RunUsage:
-        """What the settled calls cost, failed replies too."""
-        return self._usage
-
-    @property
-    def counts_tokens(self) -> bool:
-        """Whether a call's size decides anything: estimating it costs time."""
-        return not self.limits.keys().isdisjoint({"max_tokens", "max_usd"})
-
     def seed(self, calls: Iterable[CallUsage], seconds: float) -> None:
         """Carry over what the execution used before a resume, in place of the calls that the ledger knew."""
-        self._usage, self._calls = RunUsage(), {}
+        self.usage, self._calls = RunUsage(), {}
         self.know(calls)
         self.clock.carry(seconds)
 
@@ -105,7 +96,7 @@ class Ledger:
     def _count(self, call: CallUsage) -> None:
         before = self._calls.get(call.call_key)
         self._calls[call.call_key] = call if before is None else before + call
-        self._usage += call
+        self.usage += call
 
     def release(self, reservation: Reservation) -> None:
         """Let go of what was held; a settled reservation is left as it is."""
@@ -126,9 +117,9 @@ class Ledger:
 
     def _amounts(self) -> dict[Limit, float]:
         return {
-            "max_tokens": self._usage.input_tokens + self._usage.output_tokens,
-            "max_usd": self._usage.cost_usd or 0.0,
-            "max_calls": self._usage.requests,
+            "max_tokens": self.usage.input_tokens + self.usage.output_tokens,
+            "max_usd": self.usage.cost_usd or 0.0,
+            "max_calls": self.usage.requests,
             "max_minutes": self.clock.seconds / 60,
         }
 

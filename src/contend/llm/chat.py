@@ -8,13 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, reduce
 from operator import add
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from contend.errors import ModelError, ReplyError
 from contend.llm import CONTEXT_MARGIN, CONTEXT_REMEDY, DEFAULT_CONTEXT_TOKENS, Answer, R, Scope
 from contend.llm.budget import Ledger, cost_usd
 from contend.llm.endpoint import Completion, Endpoint, Request, RequestRefused, Turn, distribution_of
-from contend.llm.naming import name_call
 from contend.llm.reading import UnreadableReply, read_reply
 from contend.llm.refusals import SURE_OUTPUT_TOKENS, Change, RequestForm, changes
 from contend.models.options import Role
@@ -24,6 +23,9 @@ from contend.prompts import PromptLibrary, PromptValues, mark_of, without_delimi
 from contend.prompts.judging import RepairPrompt, ShapePrompt
 from contend.settings.files import ModelPrice
 from contend.text import clean, estimate_tokens, shorten
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig  # heavy
 
 _LOG = logging.getLogger(__name__)
 DEFAULT_OUTPUT_TOKENS = 2048
@@ -111,7 +113,6 @@ class ChatModel:
         turns = [Turn("system", messages.system), Turn("user", messages.user)]
         shape_last = estimate_tokens(prompt.shared_beginning) >= LEAST_SHARED_TOKENS
         chat = _Chat(prompt.prompt_name, reply_type, scope, turns, distribution_over, shape_last=shape_last)
-        name_call(scope, prompt.prompt_name)
         try:
             value = await self._ask(chat)
         except UnreadableReply as fault:
@@ -235,6 +236,7 @@ class ChatModel:
             logprobs=chat.distribution_over is not None and form.logprobs,
             temperature=temperature,
             form=form,
+            config=_trace_config(chat.scope, chat.prompt),
         )
 
     def _check_whole_prompt_read(self, turns: Sequence[Turn], sent: int, completion: Completion) -> None:
@@ -271,6 +273,18 @@ class ChatModel:
     def _render(self, chat: _Chat[R], values: PromptValues) -> str:
         scope = chat.scope
         return self.prompts.show(values, language=scope.language, mark=mark_of(scope.execution_id))
+
+
+def _trace_config(scope: Scope, prompt: str) -> "RunnableConfig":
+    """A call's name, tags and metadata in traces, for LangSmith and other callbacks."""
+    place = f"{scope.team_id} round {scope.round_number}" if scope.team_id else "run"
+    facts = {"execution_id": scope.execution_id, "team_id": scope.team_id, "round_number": scope.round_number}
+    return {
+        "run_name": " ".join(filter(None, [f"{place}: {scope.role}", prompt, scope.step])),
+        # Replies are JSON: no chat shows them as they come.
+        "tags": ["nostream", f"role:{scope.role}", *([f"team:{scope.team_id}"] if scope.team_id else [])],
+        "metadata": {**facts, "role": scope.role, "prompt": prompt, "step": scope.step},
+    }
 
 
 def _prompt_tokens(chat: _Chat[R], turns: Sequence[Turn]) -> int:

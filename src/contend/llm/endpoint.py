@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import httpx2
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage
+    from langchain_core.runnables import RunnableConfig
 
 
 _FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 0.5, 8.0
@@ -203,7 +204,7 @@ class Turn(NamedTuple):
 class Request(NamedTuple):
     """What a model is asked. Without a `temperature` the model has its own; `form`: how to ask for it.
 
-    `json_schema`: the shape of the reply as OpenAI's `response_format` has it.
+    `json_schema`: the shape of the reply as OpenAI's `response_format` has it; `config`: the call's name in traces.
     """
 
     turns: Sequence[Turn]
@@ -212,6 +213,7 @@ class Request(NamedTuple):
     logprobs: bool = False
     temperature: float | None = None
     form: RequestForm = RequestForm()
+    config: "RunnableConfig | None" = None
 
 
 class Completion(NamedTuple):

@@ -19,7 +19,6 @@ from contend.llm.endpoint import (
     context_exceeded,
     without_keys,
 )
-from contend.llm.naming import call_config
 from contend.llm.refusals import topic_of
 from contend.registry import Function, error_line
 from contend.text import clean
@@ -163,12 +162,11 @@ class LangChainEndpoint(Endpoint):
 
 
 async def _ask(chat: "BaseChatModel", messages: Sequence[tuple[str, str]], request: Request) -> Completion:
-    config: Any = call_config()
     if request.form.reply_format != "json_schema":
-        return completion_of(await chat.ainvoke(messages, config))
+        return completion_of(await chat.ainvoke(messages, request.config))
     # Most models take a shape as a tool, which needs a name.
     shape = request.json_schema
     schema = {"title": shape["name"], "description": shape["name"], **shape["schema"]}
-    answer: Any = await chat.with_structured_output(schema, include_raw=True).ainvoke(messages, config)
+    answer: Any = await chat.with_structured_output(schema, include_raw=True).ainvoke(messages, request.config)
     value = answer["parsed"]
     return completion_of(answer["raw"], json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else None)

@@ -36,7 +36,7 @@ async def listed_models(address: EndpointAddress, *, seconds: float = ANSWER_SEC
     Raises:
         NoAnswer: unreachable, too slow, refused, or not such a server; says which.
     """
-    status, body = await _ask("GET", address, address.path("models"), seconds)
+    status, body = await _ask("GET", address, f"{address.url}/models", seconds)
     if status in _BAD_KEY:
         raise Unlisted(f"refused the key (status {status})")
     if status != _OK:
@@ -67,7 +67,7 @@ async def endpoint_models(address: EndpointAddress, *, seconds: float = ANSWER_S
 
 
 async def _check_chat(address: EndpointAddress, seconds: float) -> None:
-    status, _ = await _ask("POST", address, address.path("chat/completions"), seconds)
+    status, _ = await _ask("POST", address, f"{address.url}/chat/completions", seconds)
     if status in _BAD_KEY:
         raise NoAnswer(f"refused the key (status {status})")
     if status in _NO_SUCH_PATH:

@@ -38,7 +38,7 @@ class _ModelPlace(NamedTuple):
     model: str
 
 
-def _packaged_endpoint(config: ProviderConfig, key: str | None, limits: CallLimits, _: SettingNames) -> Endpoint:
+def _packaged_endpoint(config: ProviderConfig, key: str | None, limits: CallLimits) -> Endpoint:
     """The package's own errors name what sets its address and key."""
     own = {"base_url": config.base_url, "api_key": key}
     parameters = {name: value for name, value in own.items() if value is not None}
@@ -47,21 +47,7 @@ def _packaged_endpoint(config: ProviderConfig, key: str | None, limits: CallLimi
     return LangChainEndpoint(f"LangChain's {config.kind}", make, remedy=remedy, key=key, limits=limits)
 
 
-KINDS: Registry[Callable[..., Endpoint]] = Registry(
-    "kind of provider",
-    {
-        _OPENAI: lambda config, key, limits, names: OpenAIEndpoint(
-            config.base_url,
-            key,
-            limits,
-            names=names,
-            extra_body=config.extra_body,
-            headers=config.headers,
-            stream=config.stream,
-        ),
-        **dict.fromkeys(PACKAGES, _packaged_endpoint),
-    },
-)
+KINDS = Registry("kind of provider", {_OPENAI: ("langchain_openai", "ChatOpenAI"), **PACKAGES})
 """What `kind` of an entry in `[providers]` may be; `openai` is any OpenAI-compatible endpoint."""
 
 
@@ -191,7 +177,18 @@ class LanguageModels:
             return LangChainEndpoint(config.function, make, remedy=f"look at {config.function}", limits=limits)
         entry = f"[providers.{place.provider}] in config/models.toml"
         names = SettingNames(f"base_url of {entry}", config.api_key_env or f"api_key_env of {entry}")
-        return KINDS.get(config.kind, entry)(config, self._key(config, entry), limits, names)
+        key = self._key(config, entry)
+        if config.kind != _OPENAI:
+            return _packaged_endpoint(config, key, limits)
+        return OpenAIEndpoint(
+            config.base_url,
+            key,
+            limits,
+            names=names,
+            extra_body=config.extra_body,
+            headers=config.headers,
+            stream=config.stream,
+        )
 
     def _key(self, config: ProviderConfig, entry: str) -> str | None:
         variable = config.api_key_env

@@ -28,7 +28,6 @@ from contend.llm.endpoint import (
     without_keys,
 )
 from contend.llm.listing import EndpointSizes, endpoint_models, read_sizes
-from contend.llm.naming import call_config
 from contend.llm.refusals import NAMES_FEATURE, RequestForm, Topic, topic_of
 from contend.text import clean
 
@@ -82,7 +81,7 @@ class OpenAIEndpoint(Endpoint):
         self._names = names
         self._extra_body = dict(extra_body or {})
         self._sizes: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[EndpointSizes]] = WeakKeyDictionary()
-        super().__init__(self._address.shown, f"check {names.url}, {names.key} and that it runs", limits)
+        super().__init__(self._address.url, f"check {names.url}, {names.key} and that it runs", limits)
         # OpenAI's reasoning models refuse `max_tokens`; few other servers know anything else.
         of_openai = self._address.host == OPENAI_HOST
         self.first_form = RequestForm(
@@ -93,7 +92,7 @@ class OpenAIEndpoint(Endpoint):
         chat = await self._chat(model, partial(self._open, model))
         messages = [(turn.role, turn.text if turn.text.isascii() else clean(turn.text)) for turn in request.turns]
         extra = {**_parameters(request), **self._extra_body}
-        return completion_of(await chat.ainvoke(messages, call_config(), extra_body=extra))
+        return completion_of(await chat.ainvoke(messages, request.config, extra_body=extra))
 
     def _failure(self, error: Exception, who: str) -> ModelError:
         import openai  # noqa: PLC0415 - heavy, and imported by now
