@@ -83,23 +83,16 @@ class Upsert(NamedTuple):
         marks = ", ".join([f"({', '.join('?' for _ in self.columns)})"] * rows)
         return f"INSERT INTO {self.table} ({', '.join(self.columns)}) VALUES {marks}"  # noqa: S608 - names from this file
 
-    def update(self) -> str:
-        """Writes a row that is there, and gives how many were: none or one. Its columns are given, then its key."""
-        values = ", ".join(f"{name} = {self._later(name)}" for name in self.columns if name not in self.key)
-        key = " AND ".join(f"{name} = ?" for name in self.key)
-        return f"UPDATE {self.table} SET {values} WHERE {key}"  # noqa: S608 - the same
-
-    def _later(self, column: str) -> str:
-        """What a column holds once its row is written again."""
-        return f"coalesce({column}, ?)" if column in self.first else "?"
-
-    def update_values(self, row: list[Any]) -> list[Any]:
-        """A row's parameters as `update` takes them."""
-        by_column = dict(zip(self.columns, row, strict=True))
-        return [
-            *(by_column[name] for name in self.columns if name not in self.key),
-            *(by_column[name] for name in self.key),
+    def upsert(self) -> str:
+        """Writes a row, or changes the one of the same key."""
+        values = [
+            f"{name} = coalesce({self.table}.{name}, excluded.{name})"
+            if name in self.first
+            else f"{name} = excluded.{name}"
+            for name in self.columns
+            if name not in self.key
         ]
+        return f"{self.insert(1)} ON CONFLICT ({', '.join(self.key)}) DO UPDATE SET {', '.join(values)}"
 
 
 _ROUND = ("execution_id", "team_id", "round_number")
@@ -159,10 +152,7 @@ class Rows:
         if as_new and not self.table.changes:
             connection.execute(self.table.insert(len(self.rows)), [value for row in self.rows for value in row])
             return
-        for row in self.rows:
-            count = connection.execute(self.table.update(), self.table.update_values(row)).fetchone()
-            if count == (0,):
-                connection.execute(self.table.insert(1), row)
+        connection.executemany(self.table.upsert(), self.rows)
 
 
 def do_all(works: Iterable[Any], connection: "DuckDBPyConnection", *, as_new: bool) -> list[Any]:
