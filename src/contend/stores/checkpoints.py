@@ -22,6 +22,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from contend.errors import CheckpointError, StoreError
 from contend.settings import Settings
 from contend.stores import writing
+from contend.stores.threaded_saver import SyncCalls
 
 _ZLIB_SUFFIX = "+zlib"
 _LEAST_ZLIB_BYTES = 200
@@ -129,6 +130,33 @@ class ManagedSaver(base.BaseCheckpointSaver[Any], ABC):
         if self.on_deletion is not None:
             await self.on_deletion(runs, {place.thread for place in places})
 
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: base.Checkpoint,
+        metadata: base.CheckpointMetadata,
+        new_versions: base.ChannelVersions,
+        **options: Any,  # noqa: ANN401 - the saver's own
+    ) -> RunnableConfig:
+        run = run_of(config, metadata)
+        if run in self._deleted_runs:
+            return config
+        with self._saving(run):
+            return await super().aput(config, checkpoint, metadata, new_versions, **options)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        run, at = run_of(config), config["configurable"]
+        if run in self._deleted_runs:
+            return
+        with self._saving(run):
+            await super().aput_writes(config, writes, task_id, task_path)
+            if run and writes:
+                place = (str(at["thread_id"]), str(at.get("checkpoint_ns", "")), str(at["checkpoint_id"]))
+                numbers = [base.WRITES_IDX_MAP.get(channel, number) for number, (channel, _) in enumerate(writes)]
+                await self._note_writes(CheckpointPlace(*place, run, ""), task_id, numbers)
+
     @contextmanager
     def _saving(self, run: str) -> Iterator[None]:
         save = asyncio.get_running_loop().create_future()
@@ -185,6 +213,10 @@ class ManagedSaver(base.BaseCheckpointSaver[Any], ABC):
                 by_task.setdefault(task, []).append((channel, value))
             for task, writes in by_task.items():
                 await self.aput_writes({"configurable": at}, writes, task)
+
+    @abstractmethod
+    async def _note_writes(self, place: CheckpointPlace, task_id: str, numbers: Sequence[int]) -> None:
+        """Remember which run of the Agent Server made these writes: none of the saver's records tells."""
 
     @abstractmethod
     async def _places(self, field: Literal["thread_id", "run_id"], value: str) -> list[CheckpointPlace]:
@@ -252,7 +284,7 @@ _REMOVE = [f"DELETE FROM {table} WHERE {_KEY} = (?, ?, ?)" for table in ("writes
 _REMOVE_WRITES = "DELETE FROM writes WHERE run_id = ?"
 
 
-class ThreadedSqliteSaver(ManagedSaver, SqliteSaver):
+class ThreadedSqliteSaver(ManagedSaver, SyncCalls, SqliteSaver):
     """LangGraph's saver for SQLite, called in a thread of its own.
 
     Its asynchronous twin makes four trips to a thread for each save (cursor, statement, commit, close), and contests
@@ -263,6 +295,7 @@ class ThreadedSqliteSaver(ManagedSaver, SqliteSaver):
         self, connection: sqlite3.Connection, *, file: Path, serde: SerializerProtocol, thread: ThreadPoolExecutor
     ) -> None:
         super().__init__(connection, serde=serde)
+        self._saver = self
         self._file = file
         self._thread = thread
 
@@ -272,52 +305,9 @@ class ThreadedSqliteSaver(ManagedSaver, SqliteSaver):
             with suppress(sqlite3.OperationalError):  # it has the column
                 self.conn.execute("ALTER TABLE writes ADD COLUMN run_id TEXT")
 
-    async def aget_tuple(self, config: RunnableConfig) -> base.CheckpointTuple | None:
-        return await self._in_thread(self.get_tuple, config)
-
-    async def alist(
-        self,
-        config: RunnableConfig | None,
-        *,
-        filter: dict[str, Any] | None = None,  # noqa: A002 - LangGraph passes it by name
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[base.CheckpointTuple]:
-        search = partial(self.list, config, filter=filter, before=before, limit=limit)
-        for snapshot in await self._in_thread(lambda: list(search())):
-            yield snapshot
-
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: base.Checkpoint,
-        metadata: base.CheckpointMetadata,
-        new_versions: base.ChannelVersions,
-    ) -> RunnableConfig:
-        if run_of(config, metadata) in self._deleted_runs:
-            return config
-        return await self._in_thread(self.put, config, checkpoint, metadata, new_versions)
-
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        run = run_of(config)
-        if run not in self._deleted_runs:
-            await self._in_thread(self._put_writes_of, run, config, writes, task_id, task_path)
-
-    def _put_writes_of(
-        self, run: str, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
-    ) -> None:
-        """Save writes, and which run of the Agent Server made them."""
-        self.put_writes(config, writes, task_id, task_path)
-        at = config["configurable"]
-        place = (str(at["thread_id"]), str(at["checkpoint_ns"]), str(at["checkpoint_id"]), task_id)
-        indexes = (base.WRITES_IDX_MAP.get(channel, number) for number, (channel, _) in enumerate(writes) if run)
-        with self.cursor() as cursor:
-            cursor.executemany(_TAG, [(run, *place, index) for index in indexes])
-
-    async def adelete_thread(self, thread_id: str) -> None:
-        await self._in_thread(self.delete_thread, thread_id)
+    async def _note_writes(self, place: CheckpointPlace, task_id: str, numbers: Sequence[int]) -> None:
+        tags = [(place.run, *place[:3], task_id, number) for number in numbers]
+        await self._in_thread(self._change, [(_TAG, tags)])
 
     async def _places(self, field: Literal["thread_id", "run_id"], value: str) -> list[CheckpointPlace]:
         def rows() -> list[CheckpointPlace]:

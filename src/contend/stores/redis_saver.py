@@ -5,7 +5,7 @@ What it lacks or does in part is here: runs rolled back, threads copied, history
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Literal
 
@@ -22,7 +22,7 @@ from redisvl.query.filter import Tag
 
 from contend.errors import CheckpointError
 from contend.settings import Settings
-from contend.stores.checkpoints import CheckpointPlace, ManagedSaver, PlainSerializer, latest, run_of
+from contend.stores.checkpoints import CheckpointPlace, ManagedSaver, PlainSerializer, latest
 from contend.stores.leases import resume_command
 from contend.stores.redis_server import check_redis, is_away, open_redis, redis_errors
 
@@ -123,26 +123,19 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
         metadata: base.CheckpointMetadata,
         new_versions: base.ChannelVersions,
         stream_mode: str = "updates",
+        **_: Any,  # noqa: ANN401 - as the class above has it
     ) -> RunnableConfig:
-        run = run_of(config, metadata)
-        if run in self._deleted_runs:
-            return config
-        with self._saving(run), self._thread_errors(config):
+        with self._thread_errors(config):
             async with asyncio.timeout(OPERATION_SECONDS):
                 # In the library's default mode a cancelled save saves once more, past any deadline.
-                return await super().aput(config, checkpoint, metadata, new_versions, stream_mode)
+                return await super().aput(config, checkpoint, metadata, new_versions, stream_mode=stream_mode)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        run = run_of(config)
-        if run in self._deleted_runs:
-            return
-        with self._saving(run), self._thread_errors(config):
+        with self._thread_errors(config):
             async with asyncio.timeout(OPERATION_SECONDS):
                 await super().aput_writes(config, writes, task_id, task_path)
-                if run and writes:
-                    await self._note_writes(config, [channel for channel, _ in writes], task_id, run)
 
     async def adelete_thread(self, thread_id: str) -> None:
         with self._thread_errors(None):
@@ -150,15 +143,10 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
             while await self._entries(thread_id):
                 await super().adelete_thread(thread_id)
 
-    async def _note_writes(self, config: RunnableConfig, channels: Iterable[str], task_id: str, run: str) -> None:
-        """Remember which writes a run of the Agent Server made: none of the saver's records tells."""
-        at = config["configurable"]
-        place = CheckpointPlace(
-            str(at["thread_id"]), str(at.get("checkpoint_ns", "")), str(at["checkpoint_id"]), run, ""
-        )
-        numbers = [base.WRITES_IDX_MAP.get(channel, number) for number, channel in enumerate(channels)]
+    async def _note_writes(self, place: CheckpointPlace, task_id: str, numbers: Sequence[int]) -> None:
+        run, registry = place.run, _registry(place)
         keys: dict[Any, Any] = {
-            self._make_redis_checkpoint_writes_key(*place[:3], task_id, number): _registry(place) for number in numbers
+            self._make_redis_checkpoint_writes_key(*place[:3], task_id, number): registry for number in numbers
         }
         async with self._redis.pipeline(transaction=False) as pipeline:
             pipeline.hset(_writes_of(run), mapping=keys)
