@@ -19,7 +19,7 @@ from contend.learning.selection import lesson_index
 from contend.models.playbook import Bullet, DeltaContextItem, Playbook, ReflectionResult
 from contend.prompts import PromptBuilderSettings, UserPromptBuilder
 from contend.retrieval import default_embedder
-from contend.stores.playbooks import PlaybookStore
+from contend.stores.playbooks import Curation, PlaybookStore
 from stub import prose
 
 _QUERIES = 50
@@ -43,10 +43,10 @@ async def measured(kept: list[Bullet], folder: Path) -> list[float]:
     """Milliseconds of a search; seconds to save, to load and to curate."""
     store = PlaybookStore(folder)
     began = time.process_time()
-    playbook = await store.save(Playbook(dataset="bench", bullets=kept))
+    await store.apply("bench", "seed", lambda _: Curation(kept, [], [], {}, ""))
     saved = time.process_time() - began
     began = time.process_time()
-    await PlaybookStore(folder).load("bench")
+    playbook = await PlaybookStore(folder).load("bench")
     loaded = time.process_time() - began
     return [search_milliseconds(playbook), saved, loaded, await curation_seconds(store)]
 

@@ -41,6 +41,7 @@ from contend.stores.documents import DocumentStore
 from contend.stores.playbooks import PlaybookStore
 from fakes.children import outside
 from fakes.fork_server import Process
+from fakes.playbooks import save_playbook
 
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
@@ -183,7 +184,7 @@ def _bullet(key: str, content: str, *, harmful: int = 0, runs: tuple[str, ...] =
 
 
 async def _fill(playbooks: PlaybookStore, *bullets: Bullet, dataset: str = "default") -> Playbook:
-    return await playbooks.save(Playbook(dataset=dataset, bullets=list(bullets)))
+    return await save_playbook(playbooks, Playbook(dataset=dataset, bullets=list(bullets)))
 
 
 def _round(feedback: str = "", *, used: list[str] | None = None, team_id: str = "scout", **more: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -554,7 +555,7 @@ async def test_an_operation_on_a_bullet_that_is_gone_meanwhile_is_skipped(stub: 
     curator = _curator(stub, playbooks)
     reflection = _lessons("UPDATE b-1: " + _REWORDED, "Quote definitions from standards.")
     proposal = await curator.propose(reflection, "default", execution_id="run-1")
-    await playbooks.save(Playbook(dataset="default", version=1))
+    await save_playbook(playbooks, Playbook(dataset="default", version=1))
 
     result = await curator.apply(proposal.delta_items, reflection, "default", execution_id="run-1")
 

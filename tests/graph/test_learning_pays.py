@@ -16,6 +16,7 @@ from contend.prompts.judging import ReflectorPrompt
 from contend.stores.documents import DocumentStore
 from contend.stores.playbooks import PlaybookStore
 from fakes.contests import Contest
+from fakes.playbooks import save_playbook
 from fakes.vendors import Vendors
 
 _THEME = "Which ferry should the port of Alken buy?"
@@ -85,7 +86,9 @@ async def test_a_good_lesson_earns_its_place_by_the_difference_and_a_planted_har
     tmp_path: Path,
 ) -> None:
     world = _World(tmp_path)
-    await world.store.save(Playbook(dataset="ferries", bullets=[_bullet("good", _GOOD), _bullet("bad", _BAD)]))
+    await save_playbook(
+        world.store, Playbook(dataset="ferries", bullets=[_bullet("good", _GOOD), _bullet("bad", _BAD)])
+    )
 
     scores = [await world.play(number) for number in range(12)]
 
@@ -100,7 +103,7 @@ async def test_a_good_lesson_earns_its_place_by_the_difference_and_a_planted_har
 
 async def test_a_question_that_is_asked_again_never_scores_lower(tmp_path: Path) -> None:
     world = _World(tmp_path)
-    await world.store.save(Playbook(dataset="ferries", bullets=[_bullet("good", _GOOD)]))
+    await save_playbook(world.store, Playbook(dataset="ferries", bullets=[_bullet("good", _GOOD)]))
 
     scores = [await world.play(number) for number in range(6)]
 
@@ -112,7 +115,7 @@ async def test_contests_on_one_question_retire_a_planted_harmful_lesson_and_neve
 ) -> None:
     vendors.reply('{"insights": [], "bullet_evaluations": []}', prompt="reflector/reflect")
     services = contest.services()
-    await services.playbooks.save(Playbook(dataset="bridges", bullets=[_active(_FROM_MEMORY)]))
+    await save_playbook(services.playbooks, Playbook(dataset="bridges", bullets=[_active(_FROM_MEMORY)]))
 
     scores, had = [], []
     for _ in range(4):

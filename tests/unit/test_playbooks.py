@@ -18,6 +18,7 @@ from contend.stores.playbooks import Change, Curation, PlaybookStore
 from fakes.children import outside
 from fakes.disk import file_size_limit
 from fakes.fork_server import Process
+from fakes.playbooks import save_playbook
 
 
 @pytest.fixture
@@ -74,16 +75,16 @@ def test_a_dataset_nobody_saved_is_the_empty_version_0(store: PlaybookStore, tmp
 async def test_what_was_saved_loads_again(store: PlaybookStore) -> None:
     bullet = _bullet("b-1", "一次資料を先に探す。", helpful=2)
 
-    saved = await store.save(Playbook(dataset="d", bullets=[bullet]))
+    saved = await save_playbook(store, Playbook(dataset="d", bullets=[bullet]))
 
     assert saved == await PlaybookStore(store.folder).load("d") == Playbook(dataset="d", version=1, bullets=[bullet])
 
 
 async def test_saving_over_a_version_one_has_not_seen_is_refused(store: PlaybookStore) -> None:
-    await store.save(Playbook(dataset="d", bullets=[_bullet("b-1")]))
+    await save_playbook(store, Playbook(dataset="d", bullets=[_bullet("b-1")]))
 
     with pytest.raises(PlaybookChanged, match="is at version 1, not 0"):
-        await store.save(Playbook(dataset="d", bullets=[_bullet("b-2")]))
+        await save_playbook(store, Playbook(dataset="d", bullets=[_bullet("b-2")]))
 
     assert _ids(await store.load("d")) == {"b-1"}
 

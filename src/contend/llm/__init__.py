@@ -92,7 +92,7 @@ CONTEXT_REMEDY = (
 DEFAULT_CONTEXT_TOKENS = 32_000
 """What a model is taken to read where nobody says."""
 
-EVIDENCE_TOKENS = 60_000
+_EVIDENCE_TOKENS = 60_000
 _MOST_STEP_TOKENS, _MOST_CATALOGUE_TOKENS, _MOST_DISPUTED_TOKENS = 32_000, 12_000, 4_000
 
 _BESIDE_STEP_TOKENS = 6_600
@@ -109,7 +109,7 @@ class ContextProfile:
     """
 
     tokens: int
-    most_evidence: int = EVIDENCE_TOKENS
+    most_evidence: int = _EVIDENCE_TOKENS
 
     @property
     def evidence_tokens(self) -> int:

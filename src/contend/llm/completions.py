@@ -55,7 +55,7 @@ def read_completion(text: str) -> dict[str, Any]:
         ErrorInAnswer: it tells of an error.
         NoCompletion: it is something else, or has no choice.
     """
-    body = _streamed(text) if text.lstrip().startswith(("data:", "event:", ":")) else _loaded(text)
+    body = _streamed(text) if text.lstrip().startswith(("data:", "event:", ":")) else json_of(text)
     if not isinstance(body, dict):
         raise NoCompletion(f"it begins with {text[:40]!r}", is_json=body is not None)
     choices = [choice for choice in body.get("choices") or () if isinstance(choice, dict)]
@@ -141,7 +141,7 @@ def _streamed(text: str) -> dict[str, Any]:
 
 def _chunks(text: str) -> Iterator[dict[str, Any]]:
     for line in text.splitlines():
-        chunk = _loaded(line.removeprefix("data:")) if line.startswith("data:") else None
+        chunk = json_of(line.removeprefix("data:")) if line.startswith("data:") else None
         if isinstance(chunk, dict):
             yield chunk
 
@@ -149,7 +149,7 @@ def _chunks(text: str) -> Iterator[dict[str, Any]]:
 def error_text(body: object, depth: int = 0) -> str:
     """What an error says, however it is wrapped: under any of the usual keys, in a list, in JSON as a text."""
     if isinstance(body, str):
-        inner = _loaded(body) if body.lstrip().startswith(("{", "[")) and depth < _DEEPEST else None
+        inner = json_of(body) if body.lstrip().startswith(("{", "[")) and depth < _DEEPEST else None
         return (inner is not None and error_text(inner, depth + 1)) or body.strip()
     if depth >= _DEEPEST:
         return ""
@@ -179,7 +179,7 @@ def error_status(body: object) -> int | None:
     return None
 
 
-def _loaded(text: str) -> object:
+def json_of(text: str | bytes) -> object:
     """None for what is no JSON."""
     try:
         return json.loads(text)

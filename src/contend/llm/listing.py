@@ -1,16 +1,16 @@
 """What an OpenAI-compatible server says of itself: the models it lists, how much each can read."""
 
 import asyncio
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from contend.connections import connection_failure
 from contend.llm.address import OPENAI_HOST, EndpointAddress, open_client
+from contend.llm.completions import json_of
 from contend.llm.endpoint import NoAnswer, SlowAnswer, without_keys
 
-ANSWER_SECONDS = 3.0
+_ANSWER_SECONDS = 3.0
 _MOST_BYTES = 4_000_000
 _CONNECT_SECONDS = 1.5
 _OK = 200
@@ -26,11 +26,11 @@ _SIZE_NAMES = frozenset(
 _LEAST_SIZE = 256
 
 
-class Unlisted(NoAnswer):
+class _Unlisted(NoAnswer):
     """It answered, by a status that is no list."""
 
 
-async def listed_models(address: EndpointAddress, *, seconds: float = ANSWER_SECONDS) -> list[Mapping[str, Any]]:
+async def listed_models(address: EndpointAddress, *, seconds: float = _ANSWER_SECONDS) -> list[Mapping[str, Any]]:
     """The models that `GET {url}/models` lists, each with its `id`.
 
     Raises:
@@ -38,16 +38,16 @@ async def listed_models(address: EndpointAddress, *, seconds: float = ANSWER_SEC
     """
     status, body = await _ask("GET", address, f"{address.url}/models", seconds)
     if status in _BAD_KEY:
-        raise Unlisted(f"refused the key (status {status})")
+        raise _Unlisted(f"refused the key (status {status})")
     if status != _OK:
-        raise Unlisted(f"answered with status {status} to GET /models")
-    models = _entries_of(_json_of(body), "data")
+        raise _Unlisted(f"answered with status {status} to GET /models")
+    models = _entries_of(json_of(body), "data")
     if models is None or not all(isinstance(model.get("id"), str) for model in models):
         raise NoAnswer("is no OpenAI-compatible server: GET /models gave no list of models")
     return models
 
 
-async def endpoint_models(address: EndpointAddress, *, seconds: float = ANSWER_SECONDS) -> list[str]:
+async def endpoint_models(address: EndpointAddress, *, seconds: float = _ANSWER_SECONDS) -> list[str]:
     """The models of an endpoint by name; none where it lists nothing and yet takes chats.
 
     Some endpoints list their models to nobody, or not to every key. A chat without a message tells then: who knows the
@@ -59,7 +59,7 @@ async def endpoint_models(address: EndpointAddress, *, seconds: float = ANSWER_S
     """
     try:
         models = await listed_models(address, seconds=seconds)
-    except Unlisted:
+    except _Unlisted:
         await _check_chat(address, seconds)
         return []
     # Azure lists what could be deployed, and is asked by the names that deployments were given.
@@ -125,14 +125,6 @@ async def _ask(method: str, address: EndpointAddress, url: str, seconds: float) 
         raise NoAnswer(f"cannot be reached ({reason})", remedy=failure.remedy) from None
 
 
-def _json_of(body: bytes) -> object:
-    """None for what is no JSON."""
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-
-
 def _entries_of(answer: object, key: str) -> list[Mapping[str, Any]] | None:
     """The models of an answer, which some providers give as a bare list; None where it is none."""
     entries = answer.get(key, ()) if isinstance(answer, dict) else answer
@@ -182,10 +174,10 @@ async def read_sizes(address: EndpointAddress) -> EndpointSizes:
 async def _beside(address: EndpointAddress, url: str) -> object:
     """What a path beside the API gives; None where that fails."""
     try:
-        status, body = await _ask("GET", address, url, ANSWER_SECONDS)
+        status, body = await _ask("GET", address, url, _ANSWER_SECONDS)
     except NoAnswer:
         return None
-    return _json_of(body) if status == _OK else None
+    return json_of(body) if status == _OK else None
 
 
 def _entries_named(name: str, models: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -34,7 +34,7 @@ from contend.text import clean
 if TYPE_CHECKING:
     from langchain_openai import ChatOpenAI
 
-OPENAI_URL = "https://api.openai.com/v1"
+_OPENAI_URL = "https://api.openai.com/v1"
 _CONNECT_SECONDS = 10.0
 _MOST_LOGPROBS = 20
 """As many likely tokens as OpenAI tells for each place."""
@@ -77,7 +77,7 @@ class OpenAIEndpoint(Endpoint):
         stream: bool = False,
     ) -> None:
         self._key = _checked_key(api_key, names.key)
-        self._address = EndpointAddress.parse(base_url or OPENAI_URL, names.url, key=api_key, headers=headers)
+        self._address = EndpointAddress.parse(base_url or _OPENAI_URL, names.url, key=api_key, headers=headers)
         self._names = names
         self._extra_body = dict(extra_body or {})
         self._sizes: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[EndpointSizes]] = WeakKeyDictionary()

@@ -12,7 +12,7 @@ from contend.text import clean, shorten
 
 R = TypeVar("R", bound=Reply)
 
-MAX_REPLY_CHARACTERS = 2_000_000
+_MAX_REPLY_CHARACTERS = 2_000_000
 _MOST_STARTS = 300
 """Places in a text where JSON may begin; thinking with more braces ends in a repair by the model."""
 _MOST_MENDED_CHARACTERS, _MOST_MENDED_BRACKETS = 100_000, 1_500
@@ -42,8 +42,8 @@ def read_reply(text: str, reply_type: type[R], *, may_mend: bool = True) -> tupl
     Raises:
         UnreadableReply: blank, over 2,000,000 characters, without JSON, or of another shape.
     """
-    if len(text) > MAX_REPLY_CHARACTERS:
-        raise UnreadableReply(f"the reply has {len(text):,} characters; at most {MAX_REPLY_CHARACTERS:,} are read")
+    if len(text) > _MAX_REPLY_CHARACTERS:
+        raise UnreadableReply(f"the reply has {len(text):,} characters; at most {_MAX_REPLY_CHARACTERS:,} are read")
     bare = clean(text).strip()
     if not bare:
         raise UnreadableReply("the reply is empty")

@@ -27,10 +27,10 @@ PASSAGE_FIELDS = ("sources", "passages", "others", "give_up")
 LESSON_FIELDS = ("lessons",)
 """The fields of replies that list numbers of passages, and of lessons, as the prompt counted them."""
 
-SCREENING = "research/injection"
+_SCREENING = "research/injection"
 """The prompt that asks which passages speak to AI systems."""
 
-VERDICT_FIELD = "citations"
+_VERDICT_FIELD = "citations"
 """The field of replies that lists verdicts on sentences, each with its sentence's `number` in the prompt."""
 
 
@@ -147,7 +147,7 @@ class Recording:
 
     def _screening(self, prompt: str) -> RecordedReply | None:
         """Answers about passages that address AI systems, for all teams together: who asked first is chance."""
-        replies = [reply for reply in self._replies.values() if reply.prompt == SCREENING == prompt]
+        replies = [reply for reply in self._replies.values() if reply.prompt == _SCREENING == prompt]
         orders = [each for reply in replies for each in reply.reply.get("orders", [])]
         return replies[0].model_copy(update={"reply": {"orders": orders[:MOST_ORDERS]}}) if replies else None
 
@@ -222,7 +222,7 @@ def _ids(scope: Scope) -> dict[str, dict[Any, Any]]:
         dict(enumerate(each, start=1)) for each in (scope.passages, scope.lessons, scope.sentences)
     )
     listing = {**dict.fromkeys(PASSAGE_FIELDS, passages), **dict.fromkeys(LESSON_FIELDS, lessons)}
-    return {**listing, VERDICT_FIELD: sentences}
+    return {**listing, _VERDICT_FIELD: sentences}
 
 
 def _numbers(scope: Scope) -> dict[str, dict[Any, Any]]:

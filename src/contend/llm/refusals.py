@@ -8,7 +8,7 @@ from typing import Any, Literal
 Change = Mapping[str, Any]
 """Fields of a RequestForm with other values."""
 
-ReplyFormat = Literal["json_schema", "json_object", "none"]
+_ReplyFormat = Literal["json_schema", "json_object", "none"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class RequestForm:
     longest reply that it takes, in tokens; without `system_role` the instructions stand in the user's turn.
     """
 
-    reply_format: ReplyFormat = "json_schema"
+    reply_format: _ReplyFormat = "json_schema"
     shape_shown: bool = False
     shape_last: bool = False
     limit_name: Literal["max_tokens", "max_completion_tokens", "none"] = "max_tokens"
@@ -35,7 +35,7 @@ class RequestForm:
         return self.shape_shown or self.format_sent != "json_schema"
 
     @property
-    def format_sent(self) -> ReplyFormat:
+    def format_sent(self) -> _ReplyFormat:
         """The format that the request names."""
         return "json_object" if self.shape_last and self.reply_format == "json_schema" else self.reply_format
 

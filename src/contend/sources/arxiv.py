@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import httpx
     from lxml.etree import _Element
 
-ARXIV_URL = "https://export.arxiv.org"
+_ARXIV_URL = "https://export.arxiv.org"
 _PAPER = re.compile(
     r"https?://(?:www\.|export\.)?arxiv\.org/(?:abs|pdf)/((?:[a-z.-]+/)?\d[\w.]*?)(?:\.pdf)?/?(?:[?#].*)?\Z"
 )
@@ -58,7 +58,7 @@ class ArxivSource(AskedSource):
         self, base_url: str | None = None, *, deadline_seconds: float = 30.0, interval_seconds: float = 3.0
     ) -> None:
         super().__init__()
-        self._base_url = service_address(base_url or ARXIV_URL, "CONTEND_ARXIV_BASE_URL", example=ARXIV_URL)
+        self._base_url = service_address(base_url or _ARXIV_URL, "CONTEND_ARXIV_BASE_URL", example=_ARXIV_URL)
         self._queue = _queue(self._base_url, interval_seconds, deadline_seconds)
 
     async def check(self) -> str | None:

@@ -13,29 +13,27 @@ from typing import NamedTuple, TypeVar
 
 from contend.errors import InputError, SourceError
 from contend.models.record import Language
-from contend.models.research import FoundPassage, SearchResult
+from contend.models.research import FoundPassage
 from contend.retrieval import Embedder, default_embedder
-from contend.sources.catalogue import CatalogueEntry, below_title
+from contend.sources.catalogue import CatalogueEntry
 from contend.sources.local_index import (
     IndexCache,
     IndexedFile,
     LocalFile,
     LocalIndex,
-    PieceHit,
     index_file,
 )
 from contend.sources.readers import KINDS, kind_of
-from contend.text import WORDS, Words, clean, reason_text, shorten
+from contend.text import WORDS, Words, clean, reason_text
 
-MOST_FILES = 10_000
-MOST_BYTES = 50_000_000
+_MOST_FILES = 10_000
+_MOST_BYTES = 50_000_000
 OWN_REPORTS = "contend-results"
 """The folder of reports that runs leave where they were started: no report is a source of the next."""
 
 _MOST_LINES = 10
 _MOST_NAMES = 5
-_SUMMARY_CHARACTERS = 500
-MANY_FILES = 200
+_MANY_FILES = 200
 """Reading fewer is over before anybody wonders."""
 
 _LEAST_STEP = 25
@@ -105,14 +103,12 @@ class LocalDocuments:
 
     async def search(self, query: str, *, limit: int) -> list[FoundPassage]:
         """At most `limit` sections with what answers in them, best first; those of one document share its url."""
-        return await self._with_fresh_index(
-            lambda index: [_found_passage(index, hit) for hit in index.search(query, limit)]
-        )
+        return await self._with_fresh_index(lambda index: index.search(query, limit))
 
     async def read_all(self, progress: Progress | None = None) -> None:
         """Read what was not read yet, as before a search: `left_out` is complete afterwards.
 
-        `progress` is told on the caller's loop, where over `MANY_FILES` are read, at most a hundred times how many of
+        `progress` is told on the caller's loop, where over `_MANY_FILES` are read, at most a hundred times how many of
         how many were.
         """
         if not self._is_fresh():
@@ -125,12 +121,7 @@ class LocalDocuments:
         `max_*_size`. First come sections with the words in their heading, then those with a line that begins with them;
         of each kind every document's first, then every document's second.
         """
-
-        def found(index: LocalIndex) -> tuple[list[FoundPassage], int]:
-            hits, count = index.find(words, limit)
-            return [_found_passage(index, hit) for hit in hits], count
-
-        return await self._with_fresh_index(found)
+        return await self._with_fresh_index(lambda index: index.find(words, limit))
 
     async def read(self, url: str, first: int, last: int) -> list[FoundPassage]:
         """The sections `first` to `last` of one document in order, counted from 1, as far as it has any.
@@ -138,9 +129,7 @@ class LocalDocuments:
         Raises:
             SourceError: no document that is searched has this address.
         """
-        sections = await self._with_fresh_index(
-            lambda index: [_found_passage(index, hit) for hit in index.read(url, first, last)]
-        )
+        sections = await self._with_fresh_index(lambda index: index.read(url, first, last))
         if not sections:
             raise SourceError("no document has this address")
         return sections
@@ -154,7 +143,7 @@ class LocalDocuments:
 
         def fitting(index: LocalIndex) -> list[FoundPassage]:
             tokens = sum(file.tokens for file in index.files.values())
-            return [_found_passage(index, hit) for hit in index.sections()] if tokens <= most_tokens else []
+            return index.whole() if tokens <= most_tokens else []
 
         return await self._with_fresh_index(fitting)
 
@@ -227,22 +216,10 @@ def _stepwise(progress: Progress) -> Progress:
 
     def tell(count: int, files: int) -> None:
         step = max(_LEAST_STEP, -(-files // _MOST_STEPS))
-        if files > MANY_FILES and (count % step == 0 or count == files):
+        if files > _MANY_FILES and (count % step == 0 or count == files):
             loop.call_soon_threadsafe(progress, count, files, context=context)
 
     return tell
-
-
-def _found_passage(index: LocalIndex, hit: PieceHit) -> FoundPassage:
-    result = SearchResult(
-        title=index.title_of(hit.file),
-        summary=shorten(clean(hit.piece.text, single_line=True), _SUMMARY_CHARACTERS),
-        source="local",
-        url=hit.file.path.as_uri(),
-        published_date=hit.file.published,
-        relevance_score=hit.score,
-    )
-    return FoundPassage(result, hit.section.text, below_title(hit.section.heading, hit.file.title), hit.section.place)
 
 
 def validate_paths(paths: Sequence[Path]) -> None:
@@ -263,7 +240,7 @@ def validate_paths(paths: Sequence[Path]) -> None:
             raise InputError(f"documents: {path} is of no known kind: give a folder or a file in {_kinds()}")
 
 
-def list_files(paths: Sequence[Path], *, most: int = MOST_FILES) -> tuple[list[LocalFile], list[LeftOut]]:
+def list_files(paths: Sequence[Path], *, most: int = _MOST_FILES) -> tuple[list[LocalFile], list[LeftOut]]:
     """Each readable file once, folders walked in order of name, and what was left out.
 
     Hidden files and folders are passed over silently, and so are reports of earlier runs. Links that lead out of the
@@ -351,8 +328,8 @@ def _examine(path: Path) -> LocalFile | str:
             return f"of no known kind: read are {_kinds()}"
     except OSError as error:
         return f"cannot be opened: {error.strerror}"
-    if status.st_size > MOST_BYTES:
-        return f"{status.st_size / 1e6:.0f} MB, over {MOST_BYTES / 1e6:.0f} MB"
+    if status.st_size > _MOST_BYTES:
+        return f"{status.st_size / 1e6:.0f} MB, over {_MOST_BYTES / 1e6:.0f} MB"
     return LocalFile(real, status.st_mtime_ns, status.st_size)
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from contend.errors import StoreUnwritable
+from contend.models.research import FoundPassage, SearchResult
 from contend.retrieval import Embedder, HybridIndex
 from contend.sources.catalogue import CatalogueEntry, below_title, headings_of
 from contend.sources.literal import ComparableText, LiteralWords
@@ -35,15 +36,16 @@ from contend.sources.readers import read_document
 from contend.sources.readers.document import Document, Unreadable, without_page
 from contend.sources.titles import titles_among
 from contend.stores import write_file
-from contend.text import detect_language, terms
+from contend.text import clean, detect_language, shorten, terms
 
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
 
-FORMAT = "14"
+_FORMAT = "14"
 _MOST_INDEXES = 8
 """Indexes over different folders, or over the same one at different times."""
 _LEAST_HITS = 50
+_SUMMARY_CHARACTERS = 500
 # Titles that hits name are followed for questions that need two documents. By benchmarks/reading_npm.toml, where each
 # fact needs one, a bonus of 0.3 costs one fact of 40 in 8,000 tokens, 0.9 wins one, and 2 or 10 hits cost none.
 _MOST_NAMING_HITS = 5
@@ -89,14 +91,6 @@ class IndexedFile:
         """What its passages stand in."""
         return sections_of(self.pieces, self.sizes or None)
 
-    def section_hits(self, first: int, last: int) -> "list[PieceHit]":
-        """Its sections from one place to another, from 1 and as far as there are any, each with its first passage."""
-        sections, indexes = self.sections
-        return [
-            PieceHit(self, self.pieces[indexes.index(section.place - 1)], section, 1.0)
-            for section in sections_between(sections, first, last)
-        ]
-
     @cached_property
     def comparable_sections(self) -> list[tuple[ComparableText, ComparableText]]:
         """Of each section the headings that begin there, the title at the first, and all its text with them."""
@@ -111,7 +105,7 @@ class IndexedFile:
         ]
 
 
-def searchable(title: str, pieces: Sequence[TextPiece]) -> list[str]:
+def _searchable(title: str, pieces: Sequence[TextPiece]) -> list[str]:
     """Each passage under its title and headings, which are searched with it and not quoted."""
     headings = [below_title(without_page(piece.heading), title) for piece in pieces]
     tops = [f"{title} › {heading}" if heading else title for heading in headings]
@@ -129,7 +123,7 @@ def index_file(file: LocalFile, embedder: Embedder) -> IndexedFile:
     except OSError as error:
         document = Document("", "", note=f"cannot be opened: {error.strerror}")
     pieces = split_passages(document.text)
-    vectors = embedder.embed(searchable(document.title, pieces))
+    vectors = embedder.embed(_searchable(document.title, pieces))
     return IndexedFile(
         file.path,
         document.title,
@@ -140,15 +134,6 @@ def index_file(file: LocalFile, embedder: Embedder) -> IndexedFile:
         document.published,
         section_sizes(pieces),
     )
-
-
-class PieceHit(NamedTuple):
-    """A passage that was found, the section that it stands in, and how well it fits, 0.0 to 1.0."""
-
-    file: IndexedFile
-    piece: TextPiece
-    section: DocumentSection
-    score: float
 
 
 class TitleMentions:
@@ -182,19 +167,19 @@ class LocalIndex:
     def over(cls, files: Mapping[LocalFile, IndexedFile], embedder: Embedder) -> Self:
         import numpy as np  # noqa: PLC0415 - heavy, and not needed to start the command line
 
-        texts = [text for file in _titled([*files.values()]) for text in searchable(file.title, file.pieces)]
+        texts = [text for file in _titled([*files.values()]) for text in _searchable(file.title, file.pieces)]
         vectors = [embedder.embed([]), *(file.vectors for file in files.values())]
         return cls(files, embedder, HybridIndex(texts, embedder, vectors=np.concatenate(vectors)))
 
-    def sections(self) -> list[PieceHit]:
+    def whole(self) -> list[FoundPassage]:
         """Every section of every document, in the order of the files."""
-        return [hit for each in self.documents for hit in each.section_hits(1, len(each.sections.sections))]
+        return [each for file in self.documents for each in self._sections(file, 1, len(file.sections.sections))]
 
-    def read(self, url: str, first: int, last: int) -> list[PieceHit]:
+    def read(self, url: str, first: int, last: int) -> list[FoundPassage]:
         """The sections of one document by their places, in order; none of a document that is not here."""
-        return self._by_url[url].section_hits(first, last) if url in self._by_url else []
+        return self._sections(self._by_url[url], first, last) if url in self._by_url else []
 
-    def find(self, words: str, limit: int) -> tuple[list[PieceHit], int]:
+    def find(self, words: str, limit: int) -> tuple[list[FoundPassage], int]:
         """At most `limit` sections in which the words stand, and how many there are in all.
 
         First those with the words in a heading that begins there, then those with a line that they open, as a
@@ -204,14 +189,14 @@ class LocalIndex:
         literal = LiteralWords(words)
         if not literal:
             return [], 0
-        places = [_literal_places(file, literal) for file in self.documents]
-        hits = [hit for kind in range(_KINDS_OF_PLACES) for hit in self._in_turn([each[kind] for each in places])]
-        return [hit for file, place in hits[:limit] for hit in file.section_hits(place, place)], len(hits)
-
-    def _in_turn(self, places: Sequence[Sequence[int]]) -> list[tuple[IndexedFile, int]]:
-        """Every document's first place, then every document's second."""
-        columns = ([(file, place) for place in own] for file, own in zip(self.documents, places, strict=True))
-        return [pair for row in zip_longest(*columns) for pair in row if pair]
+        hits = sorted(
+            (kind, rank, number, place)
+            for number, file in enumerate(self.documents)
+            for kind, places in enumerate(_literal_places(file, literal))
+            for rank, place in enumerate(places)
+        )
+        passages = (self._sections(self.documents[number], place, place) for *_, number, place in hits[:limit])
+        return [passage for (passage,) in passages], len(hits)
 
     def catalogue(self) -> list[CatalogueEntry]:
         return [
@@ -232,7 +217,7 @@ class LocalIndex:
         is_one_of_several = self._title_counts[file.title] > 1
         return f"{file.title} ({file.path.name})" if is_one_of_several else file.title
 
-    def search(self, query: str, limit: int) -> list[PieceHit]:
+    def search(self, query: str, limit: int) -> list[FoundPassage]:
         """At most `limit` sections, each by its best passage, best first.
 
         A document that one of the first hits names by its title moves up. Of a query with several subjects, parted by
@@ -240,9 +225,9 @@ class LocalIndex:
         """
         subjects = [subject for subject in _SEMICOLON.split(query) if subject.strip()] or [query]
         rows = zip_longest(*(self._cached_search(subject, limit) for subject in subjects))
-        best: dict[tuple[Path, DocumentSection], PieceHit] = {}
+        best: dict[tuple[str, int], FoundPassage] = {}
         for hit in (hit for row in rows for hit in row if hit):
-            best.setdefault((hit.file.path, hit.section), hit)
+            best.setdefault((hit.result.url, hit.place), hit)
         return list(best.values())[:limit]
 
     @cached_property
@@ -255,7 +240,7 @@ class LocalIndex:
         return {file.path.as_uri(): file for file in self.documents}
 
     @cached_property
-    def _cached_search(self) -> Callable[[str, int], list[PieceHit]]:
+    def _cached_search(self) -> Callable[[str, int], list[FoundPassage]]:
         # All teams ask for the theme in each round, and what they plan to ask is often alike.
         return lru_cache(maxsize=_KEPT_SEARCHES)(self._of_subject)
 
@@ -275,15 +260,19 @@ class LocalIndex:
     def _titles(self) -> TitleMentions:
         return TitleMentions([file.title for file in self.documents])
 
-    def _of_subject(self, query: str, limit: int) -> list[PieceHit]:
+    def _of_subject(self, query: str, limit: int) -> list[FoundPassage]:
         vector = self.embedder.embed([query])[0]
         hits = self.index.search(query, max(_LEAST_HITS, 3 * limit), vector=vector)
         own = {hit.index: hit.score for hit in hits}
         scores = own | self._scores_of_mentions(own, self.index.vectors @ vector)
         places = sorted(scores, key=lambda place: (-scores[place], -own.get(place, 0.0), place))
-        best: dict[tuple[int, int], PieceHit] = {}
+        best: dict[tuple[int, int], FoundPassage] = {}
         for place in places:
-            best.setdefault(self._section_place(place), self._hit(place, scores[place]))
+            number, section = at = self._section_place(place)
+            if at not in best:
+                file = self.documents[number]
+                piece = file.pieces[place - self._starts[number]]
+                best[at] = self._passage(file, piece, file.sections.sections[section], scores[place])
             if len(best) == limit:
                 break
         return list(best.values())
@@ -310,10 +299,25 @@ class LocalIndex:
         text = self.documents[self._owners[place]].pieces[place - self._starts[self._owners[place]]].text
         return (number for number in self._titles.in_text(text) if number != self._owners[place])
 
-    def _hit(self, place: int, score: float) -> PieceHit:
-        number, section = self._section_place(place)
-        file = self.documents[number]
-        return PieceHit(file, file.pieces[place - self._starts[number]], file.sections.sections[section], score)
+    def _sections(self, file: IndexedFile, first: int, last: int) -> list[FoundPassage]:
+        """A document's sections from one place to another, as far as there are any."""
+        sections, indexes = file.sections
+        return [
+            self._passage(file, file.pieces[indexes.index(section.place - 1)], section, 1.0)
+            for section in sections_between(sections, first, last)
+        ]
+
+    def _passage(self, file: IndexedFile, piece: TextPiece, section: DocumentSection, score: float) -> FoundPassage:
+        """A section, summarized by the piece of it that was found; it fits by a `score` from 0.0 to 1.0."""
+        result = SearchResult(
+            title=self.title_of(file),
+            summary=shorten(clean(piece.text, single_line=True), _SUMMARY_CHARACTERS),
+            source="local",
+            url=file.path.as_uri(),
+            published_date=file.published,
+            relevance_score=score,
+        )
+        return FoundPassage(result, section.text, below_title(section.heading, file.title), section.place)
 
 
 def _titled(files: Sequence[IndexedFile]) -> list[IndexedFile]:
@@ -406,7 +410,7 @@ class IndexCache:
         return LocalIndex(files, self.embedder, index)
 
     def _name(self, digest: str) -> str:
-        return f"all-{FORMAT}-{type(self.embedder).__qualname__}-{digest}.npz"
+        return f"all-{_FORMAT}-{type(self.embedder).__qualname__}-{digest}.npz"
 
 
 def _digest(files: Iterable[LocalFile]) -> str:

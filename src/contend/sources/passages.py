@@ -146,7 +146,7 @@ def _units(blocks: Sequence[str], limit: int) -> Iterator[str]:
     leads = ""
     for number, block in enumerate(blocks):
         parts = list(_parts(block, limit))
-        if len(parts) == 1 and len(leads) + len(block) <= limit and leads_on(block, blocks[number + 1 : number + 2]):
+        if len(parts) == 1 and len(leads) + len(block) <= limit and _leads_on(block, blocks[number + 1 : number + 2]):
             leads += parts[0]
             continue
         yield leads + parts[0]
@@ -156,7 +156,7 @@ def _units(blocks: Sequence[str], limit: int) -> Iterator[str]:
         yield leads
 
 
-def leads_on(block: str, following: Sequence[str]) -> bool:
+def _leads_on(block: str, following: Sequence[str]) -> bool:
     """Whether a block is a line such as a term, a caption or `These are:`, which says nothing without what follows."""
     if not following or len(block) > _LONGEST_LEAD or block.startswith((_ROW, "```", "~~~")):
         return False
@@ -217,7 +217,7 @@ def _leading(text: str) -> str:
     return text[: len(text) - len(text.lstrip())]
 
 
-SECTION_TOKENS = 700
+_SECTION_TOKENS = 700
 """About so long is a section that is offered whole; a longer one is parted between paragraphs, items or rows."""
 
 LONGEST_TOKENS = 1_400
@@ -288,8 +288,8 @@ def _ranges(pieces: Sequence[TextPiece], sizes: Sequence[int], numbers: Sequence
     """The passages of a section in parts of about equal size, cut where a paragraph, an item or a row begins."""
     total = sum(sizes[number] for number in numbers)
     has_rows = any(f"\n{_ROW}" in f"\n{pieces[number].text}" for number in numbers)
-    most = LONGEST_TOKENS if has_rows else SECTION_TOKENS
-    share = total if total <= most else total / -(-total // SECTION_TOKENS)
+    most = LONGEST_TOKENS if has_rows else _SECTION_TOKENS
+    share = total if total <= most else total / -(-total // _SECTION_TOKENS)
     begin, tokens = numbers[0], 0
     for number in numbers:
         size = sizes[number]
@@ -319,7 +319,7 @@ def _lead(pieces: Sequence[TextPiece], begin: int) -> str:
     lines = [line for piece in before for line in piece.text.split("\n")]
     if pieces[begin].text.startswith(_ROW):
         rows = _last_run(lines, lambda line: line.startswith(_ROW))
-        caption = [line for line in lines[: len(lines) - len(rows)][-1:] if line and leads_on(line, rows)]
+        caption = [line for line in lines[: len(lines) - len(rows)][-1:] if line and _leads_on(line, rows)]
         names = rows[:2] if _SEPARATOR.match("".join(rows[1:2])) else []
         return "".join(f"{line}\n" for line in [*caption, *names])
     if _ITEM.match(pieces[begin].text):

@@ -18,7 +18,7 @@ from contend.text import clean, host_of, shorten
 if TYPE_CHECKING:
     import httpx
 
-TAVILY_URL = "https://api.tavily.com"
+_TAVILY_URL = "https://api.tavily.com"
 _QUERY_CHARACTERS = 400
 _OK = 200
 
@@ -44,7 +44,7 @@ class TavilySource(AskedSource):
     ) -> None:
         super().__init__()
         self._key = (api_key or "").strip()
-        self._base_url = service_address(base_url or TAVILY_URL, "CONTEND_TAVILY_BASE_URL", example=TAVILY_URL)
+        self._base_url = service_address(base_url or _TAVILY_URL, "CONTEND_TAVILY_BASE_URL", example=_TAVILY_URL)
         self._deadline = deadline_seconds
         self._retry_wait = retry_wait_seconds
 

@@ -93,21 +93,6 @@ class PlaybookStore:
         line = await asyncio.to_thread(self._files(dataset).line_of, execution_id)
         return line.result(dataset) if line else None
 
-    async def save(self, playbook: Playbook, *, reason: str = "") -> Playbook:
-        """Save what was made of the newest version as the next one.
-
-        Raises:
-            PlaybookChanged: somebody else saved a version since `playbook` was loaded.
-            StoreError: the disk refused.
-        """
-
-        def work(files: PlaybookFiles) -> Playbook:
-            newest = files.newest_on_record()
-            _check_newest(newest, playbook.version)
-            return files.commit(newest, VersionLine.between(newest, playbook.bullets, reason=reason))
-
-        return await self._with_lock(playbook.dataset, work)
-
     async def history(self, dataset: str) -> list[PlaybookVersion]:
         """Every version's deltas, time, run and reason, oldest first."""
         lines = await asyncio.to_thread(self._files(dataset).lines)

@@ -57,7 +57,7 @@ CREATE TABLE IF NOT EXISTS event (
 """
 """Creates missing tables and adds columns of later releases, so that all records have the same shape."""
 
-TABLES = ("execution", "team_status", "pairwise", "round_history", "leader_board", "round_status", "usage", "event")
+_TABLES = ("execution", "team_status", "pairwise", "round_history", "leader_board", "round_status", "usage", "event")
 
 
 class Upsert(NamedTuple):
@@ -132,7 +132,7 @@ def read_all(connection: "DuckDBPyConnection") -> None:
     Raises:
         duckdb.Error: a block is missing or was changed.
     """
-    for table in TABLES:
+    for table in _TABLES:
         connection.execute(f"SELECT bit_xor(hash(each)) FROM {table} AS each").fetchall()  # noqa: S608 - our tables
 
 
@@ -179,7 +179,7 @@ def delete_thread(thread_id: str, connection: "DuckDBPyConnection") -> list[str]
     """The ids of the executions that were removed."""
     rows = connection.execute("SELECT execution_id FROM execution WHERE thread_id = ?", [thread_id]).fetchall()
     for (execution_id,) in rows:
-        for table in TABLES:
+        for table in _TABLES:
             connection.execute(f"DELETE FROM {table} WHERE execution_id = ?", [execution_id])  # noqa: S608 - our tables
     # A part of the contest that ran by itself has events and no execution.
     connection.execute("DELETE FROM event WHERE execution_id NOT IN (SELECT execution_id FROM execution)")

@@ -26,8 +26,8 @@ from contend.stores.checkpoints import CheckpointPlace, ManagedSaver, PlainSeria
 from contend.stores.leases import resume_command
 from contend.stores.redis_server import check_redis, is_away, open_redis, redis_errors
 
-CONNECTIONS = 32
-OPERATION_SECONDS = 30.0
+_CONNECTIONS = 32
+_OPERATION_SECONDS = 30.0
 """How long one save or read may take, waiting for a connection and trying again included.
 
 A server that is silent is known by its connections' own, shorter limits: a busy process needs time for itself.
@@ -37,7 +37,7 @@ _PAGE = 500
 _RUN_SECONDS = 7 * 24 * 3600
 """How long it is known which writes a run made; runs are rolled back while they go."""
 
-AWAY_SECONDS = 3.0
+_AWAY_SECONDS = 3.0
 """How long a server that did not answer is not asked again: a failing run ends without waiting once per graph."""
 
 _REVIVABLE_MODULES = (("langchain_core", "messages"), ("langgraph", "types"), ("langchain", "schema", "messages"))
@@ -91,7 +91,7 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
 
     async def aget_tuple(self, config: RunnableConfig) -> base.CheckpointTuple | None:
         with self._thread_errors(config):
-            async with asyncio.timeout(OPERATION_SECONDS):
+            async with asyncio.timeout(_OPERATION_SECONDS):
                 return await super().aget_tuple(config)
 
     async def alist(
@@ -126,7 +126,7 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
         **_: Any,  # noqa: ANN401 - as the class above has it
     ) -> RunnableConfig:
         with self._thread_errors(config):
-            async with asyncio.timeout(OPERATION_SECONDS):
+            async with asyncio.timeout(_OPERATION_SECONDS):
                 # In the library's default mode a cancelled save saves once more, past any deadline.
                 return await super().aput(config, checkpoint, metadata, new_versions, stream_mode=stream_mode)
 
@@ -134,7 +134,7 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         with self._thread_errors(config):
-            async with asyncio.timeout(OPERATION_SECONDS):
+            async with asyncio.timeout(_OPERATION_SECONDS):
                 await super().aput_writes(config, writes, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
@@ -200,7 +200,7 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
                 yield
         except CheckpointError as error:
             if is_away(error):
-                self._away, self._away_until = str(error).removesuffix(then), time.monotonic() + AWAY_SECONDS
+                self._away, self._away_until = str(error).removesuffix(then), time.monotonic() + _AWAY_SECONDS
             raise
 
 
@@ -221,7 +221,7 @@ async def open_redis_saver(settings: Settings) -> AsyncIterator[RedisSaver]:
         StoreError: the server can't be used; says why.
     """
     await check_redis(settings)
-    async with open_redis(settings, connections=CONNECTIONS) as client:
+    async with open_redis(settings, connections=_CONNECTIONS) as client:
         saver = RedisSaver(client, settings)
         await saver.asetup()
         yield saver

@@ -22,10 +22,10 @@ from contend.settings import Settings, secret_text
 from contend.stores.leases import Lease
 from contend.text import shorten
 
-EPOCH = "contend:epoch"
+_EPOCH = "contend:epoch"
 """A key that nobody deletes: when it is gone or another, the server has lost what it kept."""
 
-CHECK_SECONDS = 5.0
+_CHECK_SECONDS = 5.0
 _LONGEST_REASON = 200
 _REMEDIES: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
     (
@@ -44,7 +44,7 @@ _MODULES_MISSING = (
 )
 
 
-class KeepsCancellation(AbstractConnection):
+class _KeepsCancellation(AbstractConnection):
     """A connection that loses no cancellation.
 
     redis-py sends by `asyncio.wait_for`, which in Python 3.11 drops one that comes in the moment in which what it waits
@@ -78,7 +78,7 @@ async def open_redis(settings: Settings, *, connections: int = 1, patient: bool 
         retry=retry,
     )
     # Of the class that the address asks for: TCP, TLS or a socket.
-    pool.connection_class = type("Connection", (KeepsCancellation, pool.connection_class), {})
+    pool.connection_class = type("Connection", (_KeepsCancellation, pool.connection_class), {})
     client = Redis(connection_pool=pool)
     try:
         yield client
@@ -135,7 +135,7 @@ async def check_redis(settings: Settings) -> list[str]:
     address = settings.redis_address
     async with open_redis(settings, patient=False) as client:
         with redis_errors(address):
-            async with asyncio.timeout(CHECK_SECONDS):
+            async with asyncio.timeout(_CHECK_SECONDS):
                 needs, facts = await _server_answers(client)
             for answer in needs:
                 _refuse(answer)
@@ -146,7 +146,7 @@ async def _server_answers(client: Redis) -> tuple[list[Any], list[Any]]:
     """Answers, or errors in their place: to what a run needs, and to how the server keeps its data."""
     pipeline = client.pipeline(transaction=False)
     # A write: replicas and full servers refuse it.
-    pipeline.set(EPOCH, uuid4().hex, nx=True)
+    pipeline.set(_EPOCH, uuid4().hex, nx=True)
     pipeline.execute_command("FT.INFO", "contend:none")
     pipeline.execute_command("JSON.GET", "contend:none")
     for name in ("appendonly", "save", "maxmemory-policy"):
@@ -185,10 +185,10 @@ def _warnings(address: str, answers: list[Any]) -> list[str]:
     return warnings
 
 
-async def epoch_of(client: Redis) -> str:
+async def _epoch_of(client: Redis) -> str:
     """The server's epoch; a new one where there is none."""
-    while (epoch := await client.get(EPOCH)) is None:
-        await client.set(EPOCH, uuid4().hex, nx=True)
+    while (epoch := await client.get(_EPOCH)) is None:
+        await client.set(_EPOCH, uuid4().hex, nx=True)
     return _text(epoch)
 
 
@@ -196,8 +196,8 @@ def _text(value: object) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-LEASE_SECONDS = 10.0
-_RENEWAL_SECONDS = LEASE_SECONDS / 4
+_LEASE_SECONDS = 10.0
+_RENEWAL_SECONDS = _LEASE_SECONDS / 4
 _LOOK_SECONDS = 0.25
 _LEAVING_SECONDS = 3.0
 
@@ -269,7 +269,7 @@ class _RedisLease(Lease):
                 self.taken_by = await _holder(self.client, self.lock)
 
     async def _note_loss(self) -> None:
-        now = await epoch_of(self.client)
+        now = await _epoch_of(self.client)
         if now != self.epoch:
             self.epoch = now
             self.notices.append(
@@ -287,7 +287,7 @@ class _RedisLease(Lease):
 
 
 async def _acquire(client: Redis, address: str, thread_id: str) -> _RedisLease:
-    lock = client.lock(_key(thread_id), timeout=LEASE_SECONDS, thread_local=False)
+    lock = client.lock(_key(thread_id), timeout=_LEASE_SECONDS, thread_local=False)
     token = f"{socket.gethostname()}/{os.getpid()}/{uuid4().hex}"
     milliseconds = float("inf")
     while not await lock.acquire(blocking=False, token=token):
@@ -297,7 +297,7 @@ async def _acquire(client: Redis, address: str, thread_id: str) -> _RedisLease:
             holder = await _holder(client, lock)
             raise ThreadBusy(f"thread {thread_id} is being worked on by {holder}: wait for it or stop it")
         await asyncio.sleep(_LOOK_SECONDS)
-    return _RedisLease(client=client, lock=lock, token=token, address=address, epoch=await epoch_of(client))
+    return _RedisLease(client=client, lock=lock, token=token, address=address, epoch=await _epoch_of(client))
 
 
 async def _holder(client: Redis, lock: Lock) -> str:

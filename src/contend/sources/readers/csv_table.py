@@ -11,7 +11,7 @@ from pathlib import Path
 from contend.sources.readers.document import Document, as_prose, decode
 from contend.text import clean, one_line, split_sentences, table_row
 
-MOST_ROWS = 20_000
+_MOST_ROWS = 20_000
 _DELIMITERS = ",;\t|"
 _SAMPLE_CHARACTERS = 64_000
 _SAMPLE_ROWS = 50
@@ -21,7 +21,7 @@ _EXCEL_HINT = re.compile(r"sep=(.)\r?\n")
 _YEAR = re.compile(r"(?:19|20)\d\d\Z")
 
 
-def read_csv(content: bytes, path: Path, *, most_rows: int = MOST_ROWS) -> Document:
+def read_csv(content: bytes, path: Path, *, most_rows: int = _MOST_ROWS) -> Document:
     """Of each table what stands above it, the names of its columns, then each row with them.
 
     Raises:

@@ -33,24 +33,9 @@ _AROUND_CLASSES = frozenset({"navheader", "navfooter"})
 """DocBook's, which tells no roles."""
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _BLOCKS = frozenset(
-    {"p", "div", "section", "article", "main", "header", "ul", "ol", "dl", "dt", "dd", "table", "tr", "td", "th"}
-    | {
-        "caption",
-        "blockquote",
-        "figure",
-        "figcaption",
-        "body",
-        "details",
-        "summary",
-        "form",
-        "hr",
-        "li",
-        "pre",
-        *_HEADINGS,
-        *_AROUND,
-    }
-)
-
+    {"body", "main", "header", "section", "article", "div", "form", "details", "summary", "figure", "figcaption"}
+    | {"p", "blockquote", "pre", "hr", "ul", "ol", "li", "dl", "dt", "dd", "table", "caption", "tr", "td", "th"}
+).union(_HEADINGS, _AROUND)
 
 _PARTS = frozenset({"td", "th", "dt", "dd"})
 """What is put together once it has ended."""

@@ -18,7 +18,7 @@ from contend.sources.readers.document import Document, Unreadable, as_prose, day
 from contend.text import clean, normalize, shorten, split_sentences
 
 MOST_PAGES = 1_000
-MOST_SECONDS = 60.0
+_MOST_SECONDS = 60.0
 
 _TITLE_CHARACTERS = 3_000
 """Where on the first page a title is looked for."""
@@ -36,7 +36,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 def read_pdf(
-    content: bytes, path: Path, *, most_pages: int = MOST_PAGES, most_seconds: float = MOST_SECONDS
+    content: bytes, path: Path, *, most_pages: int = MOST_PAGES, most_seconds: float = _MOST_SECONDS
 ) -> Document:
     """The text with a heading for each page, without running heads; a title from its properties or its first page.
 

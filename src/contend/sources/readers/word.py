@@ -23,7 +23,7 @@ from contend.sources.readers.csv_table import column_names
 from contend.sources.readers.document import Document, Unreadable, as_prose
 from contend.text import clean, one_line, table_row
 
-MOST_BLOCKS = 50_000
+_MOST_BLOCKS = 50_000
 """Paragraphs and table rows of one document."""
 
 _MOST_UNPACKED_BYTES = 100_000_000
@@ -49,7 +49,7 @@ _MOST_COLUMNS = 100
 _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 
 
-def read_docx(content: bytes, path: Path, *, most_blocks: int = MOST_BLOCKS) -> Document:
+def read_docx(content: bytes, path: Path, *, most_blocks: int = _MOST_BLOCKS) -> Document:
     """The document's text, inserted changes and boxes included; its headings one level below the title.
 
     Raises:
