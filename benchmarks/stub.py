@@ -30,15 +30,15 @@ QUERIES = [
 """What each plan searches for: the last one finds documents in Japanese."""
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-_SENTENCE = re.compile(r"(?<=[.)] )[A-Z][^.|\[\n]{40,180}\.(?= (?:- )?[A-Z])")
+_SENTENCE = re.compile(r'"""([A-Z][^.|\[\n"`{}]{80,180}\.)"""')
 _VARIANTS = 50
 
 
 @lru_cache(maxsize=1)
 def prose() -> list[str]:
-    """Sentences as long and as varied as what models write, of pages that are no documents of a benchmark."""
-    pages = [DOCS.parent / name for name in ("CHANGELOG.md", "ARCHITECTURE.md", "README.md")]
-    return _SENTENCE.findall(" ".join(" ".join(page.read_text("utf-8").split()) for page in pages))
+    """Sentences as long and as varied as what models write: the code's docstrings, which no benchmark reads."""
+    files = sorted((DOCS.parent / "src").rglob("*.py"))
+    return [sentence for path in files for sentence in _SENTENCE.findall(path.read_text("utf-8"))]
 
 
 _EMPTY = frozenset(
