@@ -9,7 +9,8 @@ from fakes import fork_client
 from fakes.fork_server import fork_server
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "ARCHITECTURE.md"])
+_AT_THE_ROOT = ("README", "ARCHITECTURE", "CONTRIBUTING", "SECURITY")
+PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / f"{name}.md" for name in _AT_THE_ROOT)])
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -34,7 +34,8 @@ _INLINE = re.compile(r"`([^`\n]+)`")
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 
 _VARIABLE = re.compile(r"\b(?:CONTEND|OPENAI|TAVILY)_[A-Z_]+\b")
-_FILE = re.compile(r"`((?:\w+/)*(?:\w+\.(?:py|toml|json)|\w+/))`(?: \(`(\w+)`\))?")
+_FILE = re.compile(r"`((?:\w+/)*(?:\w+\.(?:py|toml|json|js)|\w+/))`(?: \((`[^)]*`)\))?")
+"""A file or folder, and what in it a page names behind it in brackets."""
 
 
 def _shown(page: Path) -> str:
@@ -112,23 +113,50 @@ def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
 def test_every_environment_variable_that_a_page_names_is_read(page: Path) -> None:
     options = {f"CONTEND_{name.upper()}" for name in [*RunOptions.model_fields, *PromptBuilderSettings.model_fields]}
 
-    names = set(_VARIABLE.findall(page.read_text("utf-8"))) - {"CONTEND_"}
+    names = set(_VARIABLE.findall(page.read_text("utf-8"))) - {"CONTEND_", "CONTEND_DATA"}  # the tests read the latter
 
     assert names <= _variables() | options
 
 
-def test_every_file_and_function_of_the_architecture_page_is_there() -> None:
-    for name, function in _FILE.findall((ROOT / "ARCHITECTURE.md").read_text("utf-8")):
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_every_file_that_a_page_for_developers_names_is_there_and_defines_what_it_names_of_it(page: str) -> None:
+    named = _FILE.findall((ROOT / page).read_text("utf-8"))
+    assert len(named) > 5
+
+    wrong = []
+    for name, definitions in named:
         paths = [path for root in (ROOT / "src" / "contend", ROOT) if (path := root / name).exists()]
-        assert paths, name
-        assert not function or re.search(rf"\b{function}\b", paths[0].read_text("utf-8")), f"{name}: {function}"
+        missing = [each for each in _INLINE.findall(definitions) if not (paths and _defines(paths[0], each))]
+        if missing or not paths:
+            wrong.append((name, missing))
+
+    assert wrong == []
+
+
+def _defines(path: Path, name: str) -> bool:
+    definition = rf"(?:def|class|function) {name}\b|^ *{name}\b[^=\n]*="
+    return bool(re.search(definition, path.read_text("utf-8"), re.MULTILINE))
+
+
+def test_each_behaviour_of_the_architecture_page_leads_to_a_function() -> None:
+    rows = [row for row in _section("## Behaviour").splitlines()[2:] if row.startswith("| ")][1:]
+
+    assert len(rows) >= 40
+    assert [row for row in rows if not _FILE.search(row.split("|")[2])] == []
+
+
+def test_the_architecture_page_is_read_in_minutes() -> None:
+    assert len((ROOT / "ARCHITECTURE.md").read_bytes()) <= 12_000
+
+
+def _section(heading: str) -> str:
+    return (ROOT / "ARCHITECTURE.md").read_text("utf-8").partition(heading)[2].partition("\n## ")[0]
 
 
 def test_the_architecture_page_lists_every_room_in_the_order_of_the_import_contract() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
     (layers,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
-    table = (ROOT / "ARCHITECTURE.md").read_text("utf-8").partition("## Layers")[2].partition("\n## ")[0]
-    rows = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
+    rows = [row.split("|")[1] for row in _section("## Rooms").splitlines() if row.startswith("| `")]
 
     rooms = [[room.removeprefix("contend.") for room in layer.split(" | ")] for layer in layers]
     places = [[_row_of(room, rows) for room in layer] for layer in rooms]
