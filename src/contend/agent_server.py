@@ -325,6 +325,9 @@ def note_rollbacks(saver: BaseCheckpointSaver[Any]) -> None:
 def served_graph(name: GraphName, *, demo: bool = False) -> ServedGraph:
     """A graph for an Agent Server, which brings the checkpointer. Blocking.
 
+    The files in `graphs/` hold graphs and not factories: other servers than LangGraph's call a factory in their own
+    way, or not at all.
+
     Raises:
         InputError: a config file, prompt or setting is not usable.
     """

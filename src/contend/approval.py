@@ -227,6 +227,8 @@ def chosen_answers(
 ) -> dict[str, dict[str, object]]:
     """Decisions by question id, fit to resume with; empty where nothing is answered.
 
+    They are checked here, because LangGraph takes an answer to a question that is closed without a word.
+
     Raises:
         InputError: as `answers_by_question`, or an answer is not usable.
     """

@@ -131,6 +131,7 @@ class Services:
         return run
 
     async def _options_of(self, state: Mapping[str, Any]) -> ResolvedOptions:
+        # Branches, such as a search or a metric, are sent no options: they find them among the run's documents.
         if "options" in state:
             return ResolvedOptions.model_validate(state["options"])
         file = options_file(self.run_folder, state["execution_id"])

@@ -1,4 +1,7 @@
-"""How near lessons are to one another, by their vectors. Whether two say the same, a language model decides."""
+"""How near lessons are to one another, by their vectors. Whether two say the same, a language model decides.
+
+Both must agree: a missed duplicate costs a line, a wrong one overwrites a lesson and inherits its votes.
+"""
 
 from __future__ import annotations
 

@@ -105,7 +105,8 @@ class ResearchNodes:
             return update
         plan = plan_of(work.pool, work.question, actions, thought, work.team.sources)
         work.tell_step("plan", work.how_many(len(plan.search_queries), "queries"), plan=plan, actions=len(actions))
-        # In round 1 only, before any action; a plan made anew after a rejection is not asked about again.
+        # In round 1 only, before any action: a run pauses when its slowest team does. A plan made anew after a
+        # rejection is not asked about again.
         wants_approval = "plan" in work.options.approve and work.round_number == 1 and not state.get("human_input")
         return {**update, "task_plan": plan.model_dump(mode="json"), "human_input_required": wants_approval}
 

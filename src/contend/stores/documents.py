@@ -1,4 +1,7 @@
-"""Long texts by the hash of their content: state and record hold ids, the texts lie here once."""
+"""Long texts by the hash of their content: state and record hold ids, the texts lie here once.
+
+Each step writes a checkpoint of the whole state, which ids keep small. A step that is repeated writes the same file.
+"""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Playbooks: load, change, every version kept."""
+"""Playbooks: load, change, every version kept. The history is the archive: retired bullets are restored from it."""
 
 import asyncio
 from collections.abc import Callable
