@@ -1,6 +1,6 @@
-"""Checks by code: what it refutes of a statement, whether a citation was retrieved, text that speaks to AI systems.
+"""Checks by code: refute statements, check that citations were retrieved, find text that speaks to AI systems.
 
-Code never judges prose: whether a passage says a sentence is for models.
+Code never judges prose. Whether a passage supports a sentence is for models to say.
 """
 
 from contend.checks.citations import Validity, check_validity, citation_numbers

@@ -1,4 +1,4 @@
-"""The citations of a report: their numbers, and whether what they name was retrieved."""
+"""Read the citations of a report, and check that each names a retrieved source."""
 
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from contend.text import ADDRESS, address_key, addresses, without_code, without_
 
 
 class Validity(NamedTuple):
-    """Of `total` distinct citations `valid` name a retrieved source; `unknown` lists the others as written."""
+    """How many distinct citations a report has, and how many of them name a retrieved source. `unknown`: the others."""
 
     valid: int
     total: int
@@ -16,14 +16,14 @@ class Validity(NamedTuple):
 
 
 def citation_numbers(report: ResearchReport) -> list[int]:
-    """The numbers of all `[n]` in a report's text, in order, repeats kept; those in code are none."""
+    """The numbers of all `[n]` in a report's text, in order, with repeats; brackets in code are not citations."""
     return [int(number) for number in MARK.findall(without_code(_body_of(report)))]
 
 
 def check_validity(report: ResearchReport, retrieved_urls: Collection[str], *, texts: Iterable[str] = ()) -> Validity:
-    """Whether each `[n]`, and each address in the text of a report, is a source that was retrieved.
+    """Check that each `[n]` and each address in a report's text is a retrieved source.
 
-    An address that one of the `texts` has, such as the default of an option, is no citation.
+    `texts`: an address that stands in one of them, such as an option's default value, is not a citation.
     """
     keys = {address_key(url) for url in retrieved_urls}
     url_of = {number: source.url for number, source in enumerate(report.sources, start=1)}

@@ -1,6 +1,6 @@
-"""Does a text speak to AI systems, or beg its judges? Named signals by which code is certain of it.
+"""Find text that speaks to AI systems or begs its judges, by named signals of which code is certain.
 
-What they do not know, in whatever language, a language model is asked about.
+Everything else, in whatever language, is for a language model to read.
 """
 
 import re
@@ -12,10 +12,10 @@ from typing import NamedTuple
 from contend.text import clean, normalize, shorten, split_sentences
 
 _PIECE, _STEP = 600, 400
-"""A text without full stops is read in overlapping pieces, so that patterns stay fast."""
+"""The length of the overlapping pieces in which long sentences are read, so that patterns stay fast."""
 
-# Words by which a text speaks to AI systems, as patterns of folded text: small letters, no accents. They are few on
-# purpose: whatever else is said, in whatever language, is for a language model to read.
+# Words by which a text speaks to AI systems, as patterns for folded text (small letters, no accents). They are few on
+# purpose: a language model reads everything else, in whatever language.
 _CUES = {
     "MACHINES": (
         r"\b(?:ai|ia|ki|llms?|gpt)\b|\bchatbots?\b|\bassist[ea]nt\w*|\basisten\w*|\blanguage models?\b"
@@ -32,7 +32,7 @@ _CUES = {
         r"\b(?:ignor\w*|disregard|forget|overrid\w+|bypass|overlook|vergiss|olvida\w*|oublie\w*|dimentica\w*|esqueca|zignoruj\w*|игнорир\w+)\b"
         r"|\byok say\b|無視|忘れ|破棄|従わ|忽略|无视|忘记|무시|अनदेखा|تجاهل"
     ),
-    # English sets its rules aside by an order; "models ignore instructions" is none.
+    # In English only an order counts: "models ignore instructions" is not one.
     "SPOKEN_OF": r"\b(?:ignor(?:e|es|ed|ing)|disregard|forget|overrid\w+|bypass|overlook)\b",
     "IMPERATIVE": (
         r"(?:\A\W*|[,;:.!?)]\s*|\b(?:please|must|should|shall|and|then|now)\s+)"
@@ -78,11 +78,11 @@ _CUES = {
         r"(?:\b(?:you|your|the user|i will|from now|ignore|disregard|write|say)\b|あなた|你|您)"
     ),
     "HIDDEN": r"\(hidden text: |<!--|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0",
-    # What is quoted is spoken of; nobody is told it.
+    # A quoted sentence is talked about, not said to the reader.
     "QUOTED": r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”|`[^`\n]{0,300}`"
     r"|「[^」\n]{0,300}」|『[^』\n]{0,300}』|«[^»\n]{0,300}»",
 }
-# AI systems that are called, or told what to say.
+# AI systems that are addressed, or told what to say.
 _CUES["CALLED"] = (
     r"\A\W*(?:(?:note|notice|attention|message|dear|to|for|all|any|the)\W+){1,4}"
     rf"(?:{_CUES['MACHINES']}).{{0,12}}?[:：]"
@@ -100,22 +100,22 @@ _LOOKALIKES = str.maketrans(
     "авсеһіјкмнорԛѕтухԝѵгАВСЕНІЈКМОРЅТУХԌΑΒΕΖΗΙΚΜΝΟΡΤΥΧαεικνορτυχɡı",
     "abcehijkmhopqstyxwvrABCEHIJKMOPSTYXGABEZHIKMNOPTYXaeiknoptyxgi",
 )
-"""Letters of other scripts as the Latin ones that they look like."""
+"""Letters of other scripts, and the Latin letters that they look like."""
 
 
 class FoldedSentence(NamedTuple):
-    """A sentence as signals read it: folded, the same without its quotations, and how many words were disguised."""
+    """A sentence as signals read it: folded, folded without quotations, and the number of its disguised words."""
 
     text: str
     outside_quotes: str
     disguises: int
 
     def has(self, *names: str) -> bool:
-        """Whether it says something of each of these kinds, outside quotation marks."""
+        """Whether cues of each of these kinds stand in it, outside quotation marks."""
         return all(_PATTERNS[name].search(self.outside_quotes) for name in names)
 
     def speaks_of(self, name: str) -> bool:
-        """The same of one kind, quoted or not."""
+        """Whether a cue of this kind stands in it, quoted or not."""
         return _PATTERNS[name].search(self.text) is not None
 
 
@@ -147,9 +147,9 @@ SIGNALS: Mapping[str, Callable[[FoldedSentence], bool]] = {
     ),
     # A plea or an order for a mark.
     "begging": _begs,
-    # Several words in letters that only look like their own.
+    # Several words in letters that only look like Latin ones.
     "disguise": lambda sentence: sentence.disguises > 1,
-    # Text that the source hides from its readers, and that has to do with machines, rules or answers.
+    # Text that the source hides from readers and that is about machines, rules or answers.
     "hidden": _hides,
 }
 """Signals by which a text is taken to speak to AI systems."""
@@ -157,14 +157,14 @@ SIGNALS: Mapping[str, Callable[[FoldedSentence], bool]] = {
 
 @lru_cache(maxsize=4096)
 def certain_signals(text: str) -> tuple[str, ...]:
-    """The names of the signals that any sentence of a text gives."""
+    """The names of the signals that fit any sentence of a text."""
     given = {name for sentence in split_sentences(clean(text)) for name in _signals_of(sentence)}
     return tuple(name for name in SIGNALS if name in given)
 
 
 @lru_cache(maxsize=16_384)
 def _signals_of(sentence: str) -> tuple[str, ...]:
-    """A sentence is looked at with its passage, with its heading and by itself, and again in each round."""
+    """Cached, because the same sentence is checked in its passage, with its heading and alone, in each round."""
     pieces = [*_folded_sentences(sentence)]
     return tuple(name for name, gives in SIGNALS.items() if any(map(gives, pieces)))
 
@@ -175,16 +175,16 @@ def speaks_to_ai(text: str) -> bool:
 
 
 _FEWEST_BYTES = 12
-"""Of UTF-8: 12 letters, or 4 characters of Japanese or Chinese."""
+"""In UTF-8: 12 Latin letters, or 4 Japanese or Chinese characters."""
 
 
 def is_telling(words: str) -> bool:
-    """Whether words are long enough for their place to say something; shorter ones stand in many texts."""
+    """Whether words are long enough to identify a text; shorter ones occur in many."""
     return len(words.encode()) >= _FEWEST_BYTES
 
 
 def orders_in(text: str) -> list[str]:
-    """The sentences of a text that give a signal."""
+    """The sentences of a text that fit a signal."""
     return [sentence for sentence in split_sentences(clean(text)) if speaks_to_ai(sentence)]
 
 
@@ -192,7 +192,7 @@ _MOST_HIDDEN_CHARACTERS = 2000
 
 
 def hidden_text(text: str) -> list[str]:
-    """What a page hides from its readers, named as hidden, if it speaks to AI systems; else nothing."""
+    """Hidden text of a page, labelled as hidden, if it may speak to AI systems; else empty."""
     line = shorten(clean(text, single_line=True), _MOST_HIDDEN_CHARACTERS)
     return [f"(hidden text: {line})"] if speaks_to_ai(line) else []
 
@@ -203,7 +203,7 @@ _SHORTEST_CODE = 9
 
 
 def marks(text: str) -> set[str]:
-    """Codes and odd names, such as `CANARY-7f3a91` or `BLUE_HERON`, in small letters."""
+    """The codes and unusual names in a text, such as `CANARY-7f3a91` or `BLUE_HERON`, in small letters."""
     runs = (letters.strip("-") for letters in _WORD_RUN.findall(normalize(text)))
     return {mark.casefold() for each in runs for mark in _marks_in(each)}
 
@@ -227,7 +227,7 @@ _EMPHASIS = re.compile(r"(?<!\w)[*_]+|[*_]+(?!\w)|^\s*(?:[-+>]|\d{1,3}[.)])\s+")
 
 
 def _fold(sentence: str) -> tuple[str, int]:
-    """Small letters without accents, look-alikes as what they look like; words in disguise."""
+    """The sentence in small letters, without accents and look-alikes; and the number of its disguised words."""
     disguises = 0
 
     def plain(match: re.Match[str]) -> str:
@@ -246,7 +246,7 @@ def _fold(sentence: str) -> tuple[str, int]:
 
 
 def _word(word: str) -> str | None:
-    """A word in letters that are not what they look like, as it looks; None for an honest one."""
+    """A disguised word as it looks to a reader; None if the word is not disguised."""
     if word.isascii():
         return None
     if any(0x1D400 <= ord(letter) <= 0x1D7FF for letter in word) and len(word) > 1:  # noqa: PLR2004 - mathematical letters

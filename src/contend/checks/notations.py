@@ -24,7 +24,7 @@ _SCALES: dict[str, Sequence[int]] = {
 }  # fmt: skip
 """The powers of ten by which a word behind a number multiplies it."""
 _CASED_SCALES = {"k", "m", "b"}
-"""Letters that are also units: they multiply only in capitals directly after a number, or after a currency."""
+"""Letters that are also units. They multiply only as capitals directly after a number, or after a currency."""
 _SPELT: dict[str, Decimal] = {word: Decimal(value) for word, value in en.SPELT.items()} | {
     word: Decimal(value)
     for value, words in {
@@ -36,7 +36,7 @@ _SPELT: dict[str, Decimal] = {word: Decimal(value) for word, value in en.SPELT.i
     }.items()
     for word in words.split()
 }  # fmt: skip
-"""Numbers as words in English and German. They carry a figure, and are themselves not checked."""
+"""English and German number words. A figure may rest on them; they are not checked themselves."""
 _MONTHS = {
     name: number
     for number, names in enumerate(
@@ -53,7 +53,7 @@ _OWN_PLACES = (
     "part|parts|step|steps|section|table|finding|criterion|option|phase|item|number|no|page|chapter|question|point|"
     "teil|teile|schritt|schritte|abschnitt|tabelle|punkt|frage|option|phase|seite|kapitel|nr"
 )
-"""Words before the number of a place in the report or a document."""
+"""Words before the number of a place, such as a section, in the report or a document."""
 
 _NAMES = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _DATES = (
@@ -109,11 +109,11 @@ _HEAD_UNIT = re.compile(
     r"(?=\s*(?:\Z|[)\],.;:。、]))",
     re.IGNORECASE,
 )
-"""The unit of a table's numbers, as its caption or a column's name gives it."""
+"""The unit of a table's numbers, in its caption or a column name."""
 _NAMED_UNIT = re.compile(rf"(?<!\w)(?<!\d\s)(?:{_UNITS})(?!\w)", re.IGNORECASE)
 _MEASURED = re.compile(r"\s?(?:[%‰°$€£¥₹]|(?P<word>[^\W\d_]+))")
 _ONE_OF_TIME = re.compile(r"\s?(?:[日年月週度]|か月|時間|分|秒)(?!間?後)")
-"""How often, and not how much."""
+"""Behind a "one" that says how often, not how much."""
 _LIST_MARK = re.compile(r"\A\W*\d{1,2}[.)]\s")
 _OWN_PLACE = re.compile(
     rf"\b(?:{_OWN_PLACES})s?\.?\s(?:\d+(?:\.\d+)*(?:(?:,|\s?[–-]|\sand|\sund|\sor|\soder)\s?)?)+", re.IGNORECASE
@@ -123,11 +123,11 @@ _NUMBER_CELL = re.compile(r"[-+±]?[\d.,'’\s]+")
 _OWN_PLACE_JA = re.compile(r"第\d+[章節部条項]|[表図]\d+|手順\d+")
 _SMALL = 10
 _POWERS = frozenset((0, 2, 3, 4, 6, 8, 9, 12))
-"""Powers of ten by which one figure may differ between two texts, such as 12 % and 0.12, or thousands and millions."""
+"""Powers of ten by which the same figure may differ between two texts, as in 12 % and 0.12."""
 _WHOLE = re.compile(r"\d+|\d{1,3}(?:[.,'’\u00a0\u202f]\d{3})+")
 _YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
 _ROUND = range(2, 4)
-"""A whole number with this many digits before its zeros counts as rounded."""
+"""A whole number with this many digits before its trailing zeros counts as rounded."""
 
 
 @dataclass(frozen=True)
@@ -136,18 +136,18 @@ class Figure:
 
     text: str
     readings: tuple[tuple[Decimal, Decimal], ...]
-    """For each reading its value, and the value of one unit in its last digit."""
+    """Each possible value, with the value of one unit in its last digit."""
     is_bare: bool
     """No unit, currency or scale stands beside it."""
     is_scaled: bool = False
     """A word such as million stands behind it."""
     scales: tuple[int, ...] = ()
-    """Powers of ten that the words of its text name, as the head of a table does."""
+    """Powers of ten that the text names elsewhere, for example in the head of a table."""
     rounded_to: Decimal = Decimal(0)
-    """Of a whole number that may be rounded, as 341,000, the value of one unit in its last digit before the zeros."""
+    """For a whole number that may be rounded, such as 341,000: the value of one unit in its last nonzero digit."""
     unit: Unit | None = None
     with_unit: str = ""
-    """Its text with the unit behind it."""
+    """The number's text, with the unit behind it."""
 
     @property
     def is_small(self) -> bool:
@@ -169,11 +169,11 @@ class Figure:
         return _rounds_to(value, number, step)
 
     def has_unit_of(self, other: "Figure") -> bool:
-        """Whether the other means the same amount; a missing unit fits any unit."""
+        """Whether both figures mean the same amount. A missing unit fits any unit."""
         return self.unit is None or other.unit is None or self.unit == other.unit or self.is_converted(other)
 
     def is_converted(self, other: "Figure") -> bool:
-        """Whether the other is the same amount in another unit of its measure. Both read `5,180` alike."""
+        """Whether both are the same amount in different units of one measure, and read `5,180` in the same way."""
         ratio = self.unit.ratio(other.unit) if self.unit and other.unit else None
         same = len(self.readings) == len(other.readings)
         pairs = (zip if same else product)(self.readings, other.readings)
@@ -181,7 +181,7 @@ class Figure:
 
 
 def _is_scaled(value: Decimal, number: Decimal) -> bool:
-    """Whether they differ by a scale alone, such as percent or million."""
+    """Whether two numbers differ only by a scale, such as percent or million."""
     one, other = value.normalize().as_tuple(), number.normalize().as_tuple()
     return one.digits == other.digits and abs(int(one.exponent) - int(other.exponent)) in _POWERS
 
@@ -197,7 +197,7 @@ def _rounds_to(value: Decimal, number: Decimal, step: Decimal) -> bool:
 
 @dataclass(frozen=True)
 class Day:
-    """A date as far as a text names it."""
+    """A date, as much of it as the text gives."""
 
     text: str
     year: int | None
@@ -217,7 +217,7 @@ class Notes:
     days: tuple[Day, ...]
     identifiers: tuple[str, ...]
     plain: str
-    """The whole text, without case, width, white space and marks."""
+    """The whole text as `bare` gives it, to look for identifiers."""
 
     def has_number(self, figure: Figure) -> bool:
         return any(
@@ -228,27 +228,27 @@ class Notes:
         )
 
     def has_other_unit(self, figure: Figure) -> bool:
-        """Whether it has the figure's number with another unit only, and the same amount in no unit."""
+        """Whether the figure's number stands here only with other units, and the same amount in no unit."""
         same = [each for each in self.figures if any(figure.is_number(value) for value, _ in each.readings)]
         return bool(same) and not (any(map(figure.has_unit_of, same)) or self.has_converted(figure))
 
     def has_converted(self, figure: Figure) -> bool:
-        """Whether it has the same amount in another unit of the figure's measure."""
+        """Whether the same amount stands here in another unit of the figure's measure."""
         return any(map(figure.is_converted, self.figures))
 
     def beside(self, others: "Notes", cells: Sequence[Figure] = ()) -> "Notes":
-        """These notes with others, whose figures no scale of a table changes, and with the numbers of cells."""
+        """Add other notes, to which no table's scale applies, and the numbers of table cells."""
         figures = (*self.figures, *cells, *(replace(each, scales=()) for each in others.figures))
         days, names = (*self.days, *others.days), (*self.identifiers, *others.identifiers)
         return Notes(figures, days, names, f"{self.plain}\n{others.plain}")
 
     def has_digits(self, value: Decimal) -> bool:
-        """Whether it has this number in some scale: 71.5 for 71,500,000, 0.84 for 84 %, 1.015 for 1.5 % more."""
+        """Whether this number stands here in some scale: 71.5 for 71,500,000, 0.84 for 84 %, 1.015 for 1.5 % more."""
         return any(each.has_digits(value) for each in self.figures)
 
 
 def _shifts(own: Figure, other: Figure) -> Iterator[int]:
-    """Powers of ten by which two figures may differ: a scale such as "million" may stand once, above a table."""
+    """The powers of ten by which two figures may differ: a scale such as "million" may stand once, above a table."""
     if not own.is_scaled:
         yield from own.scales
     if not other.is_scaled:
@@ -257,7 +257,7 @@ def _shifts(own: Figure, other: Figure) -> Iterator[int]:
 
 @lru_cache(maxsize=4096)
 def notes_of(text: str) -> Notes:
-    """The figures, dates and identifiers of a text; what it spells out is among its figures."""
+    """Find the figures, dates and identifiers of a text. Its number words count as figures."""
     plain = normal(text)
     days, rest = _without_days(plain)
     identifiers = tuple(each.rstrip(".:/-") for each in _IDENTIFIER.findall(rest) if not _is_measure(each))
@@ -271,15 +271,15 @@ def notes_of(text: str) -> Notes:
 def unfounded(text: str, *, carriers: Notes, values: Collection[Decimal] = (), small_too: bool = True) -> list[str]:
     """The figures, dates and identifiers of a text that the carriers do not have, as written in the text.
 
-    `values`: further numbers that count as found in any power of ten, such as the results of sums. `small_too`: also
-    check whole numbers below ten without a unit. Numbers of parts, steps and tables are never checked.
+    `values`: other numbers that count as found, in any power of ten, such as the results of sums. `small_too`: also
+    check whole numbers below ten without a unit. The numbers of parts, steps and tables are never checked.
     """
     said = ADDRESS.sub(" ", without_marks(text))
     plain = _LIST_MARK.sub(" ", normal(said))
     for place in (_OWN_PLACE, _CLAUSE, _OWN_PLACE_JA):
         plain = place.sub(" ", plain)
     days, rest = _without_days(plain)
-    # One that can be read in two ways is there where either is; 4.2. may be a day, or a version that ends a sentence.
+    # With two readings, either may be found: 4.2. is a day, or a version at the end of a sentence.
     there = {
         each.text
         for each in days
@@ -313,7 +313,7 @@ _MARKS = re.compile(r"[\s*_`|#>\"'“”„‘’«»‹›「」『』…]|\.\.
 
 
 def bare(text: str) -> str:
-    """The text without case, width, white space, quotation marks and Markdown, to compare two renderings of it."""
+    """The text without case, width, white space, quotation marks and Markdown, to compare two versions of it."""
     return _MARKS.sub("", normal(text)).casefold()
 
 
@@ -365,7 +365,7 @@ def _figures(plain: str) -> Iterator[Figure]:
 
 
 def _rounded_to(number: str) -> Decimal:
-    """The value of one unit in the last digit before the zeros of a whole number; 0 of years and of any other."""
+    """For a rounded whole number, the value of one unit in its last nonzero digit; 0 for years and all others."""
     if _YEAR.fullmatch(number) or not _WHOLE.fullmatch(number):
         return Decimal(0)
     digits = re.sub(r"\D", "", number)
@@ -374,12 +374,12 @@ def _rounded_to(number: str) -> Decimal:
 
 
 def _is_measure(name: str) -> bool:
-    """Whether it is a unit such as m2 or m3/s or a number such as 4.600.000, and no identifier."""
+    """Whether a name is a unit such as m2 or m3/s, or a number such as 4.600.000, rather than an identifier."""
     return bool(_WHOLE.fullmatch(name.rstrip("."))) or UNITS.keys() >= {*name.rstrip(".:/-").casefold().split("/")}
 
 
 def _unit_of(match: re.Match[str]) -> dict[str, Any]:
-    """The unit of a number and the text of both, as fields of a figure."""
+    """The fields of a figure that come from its unit."""
     currency, behind = match.groupdict().get("currency"), _UNIT.match(match.string, match.end())
     unit = UNITS.get((currency or (behind["unit"] if behind else "")).strip().lower())
     if unit and behind and behind["time"]:
@@ -396,7 +396,7 @@ def _power(signs: str) -> int:
 
 def _readings(match: re.Match[str]) -> Iterator[tuple[Decimal, Decimal]]:
     word = match["scale"] or ""
-    # In German a Billion is a million millions.
+    # In German, one Billion is a million millions.
     powers: Sequence[int] = (9,) if word == "billion" else _SCALES.get(word.casefold(), (0,))
     if letter := match["letter"]:
         is_scale = letter.isupper() or match["currency"]
@@ -427,7 +427,7 @@ def _spelt(plain: str) -> Iterator[Figure]:
     for match in _SPELT_NUMBER.finditer(plain):
         value, scale = _SPELT[match["number"].lower()], (match["scale"] or "").lower()
         readings = tuple((value.scaleb(power), Decimal(1).scaleb(power)) for power in _SCALES.get(scale, (0,)))
-        # Of hundreds and thousands there may be several.
+        # A word may multiply hundreds and thousands.
         is_scaled = bool(scale) and 1 <= value < 100  # noqa: PLR2004
         yield Figure(match[0], readings, not scale, is_scaled, **_unit_of(match))
     for match in re.finditer(r"[〇一二三四五六七八九十百]+", plain):
@@ -452,9 +452,9 @@ def _in_identifiers(identifiers: Sequence[str]) -> Iterator[Figure]:
 
 
 def cell_figures(cell: str, *, column: str, label: str, caption: str) -> list[Figure]:
-    """The number of a table's cell, with the unit that its column, its row's label or the table's caption names.
+    """The number of a table cell, with the unit given by its column, its row's label or the table's caption.
 
-    Empty where the cell is no number or nothing names a unit, and where a column or label speaks of a unit otherwise.
+    Empty if the cell is not a number, if nothing gives a unit, or if column or label mention a unit in another way.
     """
     heads = [_HEAD_UNIT.search(normal(each)) for each in (column, label, caption)]
     head = heads[0] or heads[1]

@@ -1,6 +1,6 @@
-"""Refute a statement's quotes, figures and sums by code. No reply of a model overrules it.
+"""Refute a statement's quotes, figures and sums by code. No reply of a model overrules a refutation.
 
-Prose is not judged here: whether a sentence follows from its quotes is for reviewers and judges.
+Prose is not judged here. Reviewers and judges decide whether a sentence follows from its quotes.
 """
 
 import re
@@ -20,7 +20,7 @@ from contend.text import compact_tables
 _CONSTANTS = frozenset(
     map(Decimal, (1, 2, 4, 7, 8, 10, 12, 24, 30, 31, 52, 60, 100, 365, 366, 1000, 1024, 3600, 86_400, 1_000_000))
 )
-"""Numbers that a sum may use without a source: days of a week, bits of a byte, percent and the like."""
+"""Numbers that a sum may use without a source, such as 7 days in a week, 8 bits in a byte, 100 for percent."""
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _PARTS = re.compile(r"[;；]")
 _PROPOSED = re.compile(r"(?i)(?:^|[;；])\s*(?:proposed|proposes|提案)\s*[:：]?")
@@ -28,11 +28,11 @@ _PROPOSED = re.compile(r"(?i)(?:^|[;；])\s*(?:proposed|proposes|提案)\s*[:：
 
 
 class Proof(NamedTuple):
-    """A statement with what it rests on.
+    """A statement with everything it is checked against.
 
-    `quotes`: each quote with the passage that it stands in; `sources`: all passages that the statement names, with
-    their texts; `around`: the reader's question and the names of the table's columns; `others`: the report's other
-    statements, with their sums; `elsewhere`: the text was written elsewhere.
+    `quotes`: each quote, with the passage that contains it; `sources`: all passages of the statement, with texts;
+    `around`: the reader's question and the column names of the table; `others`: the other statements of the report,
+    with their sums; `elsewhere`: somebody else wrote the text.
     """
 
     text: str
@@ -46,13 +46,13 @@ class Proof(NamedTuple):
 
 
 NOWHERE = Passage(id="", url="", title="")
-"""Stands for the passage of a quote that is in none of its statement's passages."""
+"""The passage of a quote that stands in none of its statement's passages."""
 
 
 def proof_of(
     at: PlacedSentence, passages: Mapping[str, Passage], *, around: str, others: str, elsewhere: bool = False
 ) -> Proof:
-    """A draft's statement with what it rests on. `passages`: with their texts, by id; the rest as in `Proof`."""
+    """The proof of a draft's statement. `passages`: by id, with texts; the rest as in `Proof`."""
     statement = at.sentence
     sources = [passages[each] for each in statement.passages if each in passages]
     return Proof(
@@ -68,7 +68,7 @@ def proof_of(
 
 
 def said_by(at: PlacedSentence) -> str:
-    """The text that is checked: a sentence, or the cells of a row without its row number."""
+    """The text to check: a sentence, or the cells of a row without a row number."""
     if at.row is None:
         return at.sentence.text
     number = at.place.rpartition(".")[2]
@@ -76,17 +76,17 @@ def said_by(at: PlacedSentence) -> str:
 
 
 def beside(at: PlacedSentence) -> str:
-    """The names of the columns of a row's table, whose figures count as found, too."""
+    """For a table row, the column names of its table. Their figures count as found."""
     return "\n".join(at.block.columns) if isinstance(at.block, Table) else ""
 
 
 def passage_of(words: str, sources: Sequence[Passage]) -> Passage:
-    """The first of the passages in which a quote stands."""
+    """The first passage that contains a quote; `NOWHERE` if none does."""
     return next((each for each in sources if stands_in(words, each)), NOWHERE)
 
 
 class Sum(NamedTuple):
-    """A calculation of a basis and its value: a number, the days between two dates, or a date."""
+    """A calculation in a basis, with its value: a number, the days between two dates, or a date."""
 
     formula: str
     value: Decimal | date
@@ -102,9 +102,9 @@ class Sum(NamedTuple):
 
 
 def refutations(proof: Proof) -> list[Refutation]:
-    """The refutations of a statement; empty if code finds nothing wrong.
+    """What code refutes of a statement; empty if nothing.
 
-    A text written elsewhere names its sources where it likes: what names none there has nothing to be held against.
+    Somebody else's text may name its sources anywhere. A statement of it that names none is not checked.
     """
     if proof.elsewhere and not proof.sources:
         return []
@@ -115,7 +115,7 @@ def refutations(proof: Proof) -> list[Refutation]:
 
 
 def sums_of(basis: str) -> list[Sum]:
-    """The calculations of a basis, which are separated by semicolons; parts that are no arithmetic are left out."""
+    """The calculations in a basis, separated by semicolons. Parts that are not arithmetic are left out."""
     sums = []
     for part in _PARTS.split(basis):
         formula = part.partition("=")[0].strip()
@@ -154,13 +154,13 @@ def _reckoned(formula: str) -> Decimal | date | None:
 
 
 def inputs_of(formula: str) -> tuple[list[str], list[str]]:
-    """The dates and the numbers of a sum, without those that need no source, such as 100 of percent."""
+    """The dates and the numbers in a sum, without those that need no source, such as 100 for percent."""
     numbers = _NUMBER.findall(re.sub(_DATE, " ", formula))
     return re.findall(_DATE, formula), [each for each in numbers if Decimal(each.replace(",", "")) not in _CONSTANTS]
 
 
 def _inputs(proof: Proof) -> Iterator[Refutation]:
-    """Numbers of a sum that no passage, no other statement and no convention gives."""
+    """Refute inputs of a sum that stand in no passage and no other statement, and that are no convention."""
     sums = sums_of(proof.basis) if proof.kind != "not_found" else []
     carriers = _carriers(proof, whole=True)
     results = "; ".join(each.shown for each in sums)
@@ -181,7 +181,7 @@ def _figures(proof: Proof) -> Iterator[Refutation]:
     strict = proof.kind == "stated"
     sums = sums_of(proof.basis) if proof.kind != "not_found" else []
     values = [abs(each.value) for each in sums if isinstance(each.value, Decimal)]
-    # What a sum is reckoned from is held against passages by itself.
+    # The inputs of a sum are checked on their own.
     more = [f"{each.formula} ; {each.shown}" for each in sums] if not strict else []
     if proof.kind in {"judgement", "derived"} and (proposed := _PROPOSED.search(proof.basis)):
         more.append(proof.basis[proposed.end() :])
@@ -196,7 +196,7 @@ def _figures(proof: Proof) -> Iterator[Refutation]:
 
 
 def _carriers(proof: Proof, *, whole: bool, more: Sequence[str] = ()) -> Notes:
-    """What may carry a figure. `whole`: the whole passages; else only the quotes, their headings and column names."""
+    """The notes that a figure may come from: of whole passages (`whole`), or of quotes, headings and column names."""
     standing = [(passage, words) for passage, words in proof.quotes if stands_in(words, passage)]
     named = {each.id: each for each in (proof.sources if whole else [passage for passage, _ in standing])}
     texts = [f"{each.title}\n{each.heading}\n{each.published or ''}" for each in named.values()]
@@ -213,7 +213,7 @@ def _carriers(proof: Proof, *, whole: bool, more: Sequence[str] = ()) -> Notes:
 def stands_in(words: str, passage: Passage) -> bool:
     """Whether the words stand in a passage. Marks, white space, case and width are ignored.
 
-    `...` stands for words that are left out; `|` separates cells of one row of a table.
+    `...` marks words that are left out; `|` separates the cells of one table row.
     """
     return bool(_spans(words, passage.text))
 
@@ -229,7 +229,7 @@ def overlap(first: str, second: str, passage: Passage) -> bool:
 
 
 class _Span(NamedTuple):
-    """Begin and end of words in a bare text. For cells of a row `line` is the whole row."""
+    """The begin and end of words in a bare text. For cells of a row, `line` is the whole row."""
 
     line: str
     begin: int
@@ -238,7 +238,7 @@ class _Span(NamedTuple):
 
 @lru_cache(maxsize=10_000)
 def _spans(words: str, text: str) -> tuple[_Span, ...]:
-    """The place of each piece of a quote; empty unless all pieces stand there in this order."""
+    """The place of each piece of a quote; empty unless the text contains all pieces in this order."""
     if "|" in words:
         cells = [bare(cell) for cell in words.split("|")]
         lines = map(bare, _lines(text))
@@ -255,12 +255,12 @@ def _spans(words: str, text: str) -> tuple[_Span, ...]:
 
 
 def pieces_of(words: str) -> list[str]:
-    """The pieces of a quote, split at what it leaves out."""
+    """Split a quote at the words it leaves out (`...`)."""
     return re.split(r"…|\.{3}|\[\.\.\.\]", words)
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text as stored, and as prompts show its tables."""
+    """The lines of a text, both as stored and as prompts show its tables."""
     return [*text.split("\n"), *compact_tables(text).split("\n")]
 
 
@@ -275,7 +275,7 @@ def _in_order(pieces: Sequence[str], text: str) -> bool:
 
 
 def _quoted(words: str, passage: Passage) -> tuple[list[str], list[Figure]]:
-    """What a quote carries: its words; of cells the table's caption and the columns' names, and numbers with units."""
+    """What a quote supports: its words and, for cells, the table's caption, column names, and numbers with units."""
     parts = [each for each in words.split("|") if each.strip()]
     caption, names, cells = _row_of([bare(each) for each in parts], passage)
     if len(names) != len(cells):
@@ -293,7 +293,7 @@ def _quoted(words: str, passage: Passage) -> tuple[list[str], list[Figure]]:
 
 
 def _row_of(parts: Sequence[str], passage: Passage) -> tuple[str, list[str], list[str]]:
-    """Caption and column names of the table in whose row the parts stand, and its cells; empty if in no table."""
+    """The caption and column names of the table that has the parts in one row, and the cells of that row; or empty."""
     caption, names = "", ""
     for line in _lines(passage.text):
         if "|" not in line and not line.startswith("- "):

@@ -1,4 +1,4 @@
-"""The places of a quote, and of the inputs of a sum, in a text."""
+"""Find where a quote, or the inputs of a sum, stand in a text."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ class Span(NamedTuple):
 
 
 def quote_spans(words: str, text: str) -> list[Span]:
-    """The pieces of a quote, or its cells in one row, in their order; empty if it does not stand in the text."""
+    """The places of a quote's pieces, or of its cells in one row, in order; empty if the text does not contain it."""
     if "|" not in words:
         return _in_order(pieces_of(words), text, Span(0, len(text)))
     begin = 0
@@ -45,13 +45,13 @@ def _in_order(pieces: Sequence[str], text: str, within: Span) -> list[Span]:
 
 @lru_cache(maxsize=512)
 def _letters(text: str) -> tuple[str, Sequence[int]]:
-    """The text as quotes are compared, and for each of its letters the place in the text."""
+    """The bare text that quotes are compared with, and the place of each of its letters in the text."""
     pairs = [(letter, place) for place, character in enumerate(text) for letter in bare(character)]
     return "".join(letter for letter, _ in pairs), [place for _, place in pairs]
 
 
 def input_spans(formula: str, text: str) -> list[Span]:
-    """Where the dates and numbers of a sum first stand in the text, as the text writes them."""
+    """The first place of each date and number of a sum in the text, in the text's notation."""
     days, numbers = inputs_of(formula)
     return [
         span
@@ -74,15 +74,15 @@ def _places_of(one_input: str, text: str, *, is_day: bool) -> Iterator[Span]:
 
 
 def sentence_spans(text: str) -> list[Span]:
-    """The sentences and lines of a text, which together are all of it."""
+    """Split a text into sentences and lines. Together they cover all of it."""
     ends = [*(match.end() for match in _ENDS.finditer(text)), len(text)]
     return [Span(begin, end) for begin, end in zip([0, *ends], ends, strict=False) if begin < end]
 
 
 def around(spans: Sequence[Span], text: str, *, neighbours: int, most: int) -> list[Span]:
-    """The parts of a text to show for these spans: their sentences with `neighbours` on each side, in their order.
+    """The parts of a text to show around these spans: their sentences, with `neighbours` more on each side, in order.
 
-    Each part for one span has at most `most` characters, unless the span alone has more; parts that touch are one.
+    A part for one span has at most `most` characters, unless the span alone is longer. Parts that touch are joined.
     """
     sentences, parts = sentence_spans(text), list[Span]()
     for span in sorted(spans):

@@ -1,4 +1,4 @@
-"""Arithmetic of numbers and operators. Nothing else of an expression is evaluated."""
+"""Calculate arithmetic expressions. Only numbers and operators are evaluated."""
 
 import ast
 import operator
@@ -9,7 +9,7 @@ from typing import Any
 
 LONGEST_EXPRESSION = 300
 _HIGHEST_POWER = 366
-"""Enough for daily interest over a year."""
+"""The largest exponent: enough for daily interest over a year."""
 _PRECISION = 30
 _PERCENT = re.compile(r"(?<![\d.])(\d++(?:\.\d*+)?|\.\d++)\s*+[%％](?!\s*[\w.(])")
 
@@ -27,9 +27,9 @@ class CalculationError(ValueError):
 
 
 def calculate(expression: str) -> Decimal:
-    """The value of numbers, + - * / ** % and parentheses; `×`, `÷`, `^` and `,` are read too.
+    """Evaluate numbers with + - * / ** % and parentheses. `×`, `÷`, `^` and thousands commas are accepted.
 
-    A % that no number or parenthesis follows is percent: 4% is 0.04.
+    A % without a number or parenthesis behind it means percent: 4% is 0.04.
 
     Raises:
         CalculationError: anything else in it, more than 300 characters, a power over 366, a division by zero.

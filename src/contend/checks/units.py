@@ -1,4 +1,4 @@
-"""Units of figures as data: what each measures. English, German and Japanese."""
+"""The units of figures as data, in English, German and Japanese."""
 
 import unicodedata
 from decimal import Decimal
@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 
 class Unit(NamedTuple):
-    """What a unit measures, and how many of the measure's first unit it is.
+    """A unit. `measure`: what it measures; `factor`: its size in the measure's base unit.
 
-    `seconds`: of a rate, those that it is counted by; 0 of any other.
+    `seconds`: for a rate, the time it refers to; 0 for any other unit.
     """
 
     measure: str
@@ -16,7 +16,7 @@ class Unit(NamedTuple):
     seconds: float = 0.0
 
     def ratio(self, other: "Unit") -> Decimal | None:
-        """How many of this unit make one of the other; None for another measure. No rate fits any rate."""
+        """How many of this unit make one of the other; None if they measure different things. No rate fits any rate."""
         if self.measure != other.measure:
             return None
         by_time = self.seconds / other.seconds if self.seconds and other.seconds else 1.0
@@ -93,7 +93,7 @@ _MEASURES: dict[str, dict[float, str]] = {
 }  # fmt: skip
 
 _SPEEDS = {"mph": 1609.344, "stundenkilometer": 1000, "knots": 1852, "knoten": 1852, "kn": 1852, "ノット": 1852}
-"""In metres an hour. Other speeds are written as rates."""
+"""Metres per hour. Other speeds are written as rates."""
 
 UNITS: dict[str, Unit] = (
     {
@@ -105,4 +105,4 @@ UNITS: dict[str, Unit] = (
     | {name: Unit(currency, 1.0) for name, currency in _CURRENCIES.items()}
     | {name: Unit("length", metres, 3600) for name, metres in _SPEEDS.items()}
 )
-"""Each unit by its name in normalized text."""
+"""All units, by their names in normalized text."""

@@ -1,4 +1,4 @@
-"""What a team knows: passages found by actions on sources, held until given up, and how far each part is answered."""
+"""A team's evidence: the passages that its actions found, those it holds, and how far each part is answered."""
 
 from contend.evidence.actions import ActionTask, Brought, Desk, Hit, places_of, store_hits, with_results, with_texts
 from contend.evidence.pool import Action, ActionResult, Evidence, EvidencePool, Step, empty_pool, evidence_of_submission

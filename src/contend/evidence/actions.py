@@ -1,4 +1,4 @@
-"""The three actions on sources, search, find and read: what may be asked, and how what they bring joins a pool."""
+"""The three actions on sources (search, find, read): checking them, and adding their results to a pool."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -25,13 +25,13 @@ from contend.stores.documents import DocumentStore
 from contend.text import clean
 
 HITS = 8
-"""Most sections that a search or a find returns."""
+"""The most sections that a search or a find returns."""
 
 DRAFT_HITS = 2
 """The most sections shown from a search for what a draft says was not found."""
 
 MOST_READ = 40
-"""Most sections that one read returns."""
+"""The most sections that one read returns."""
 
 LOCAL = "local"
 """The source of the user's own documents, the only one that supports `find`."""
@@ -40,7 +40,7 @@ _PLACE = re.compile(r"(?P<document>\d{1,6})(?:\.(?P<first>\d{1,6})(?:\s*[-–]\s
 
 
 class Reading(NamedTuple):
-    """A place in a document: its number and the sections `first` to `last`, counted from 1; by default all of them."""
+    """A place in a document: the document's number, and its sections `first` to `last`, from 1. By default, all."""
 
     document: int
     first: int = 1
@@ -70,7 +70,7 @@ class Words(NamedTuple):
 
 
 def words_to_find(text: str, documents: int) -> Words:
-    """What a find looks for, and where; `documents`: how many there are."""
+    """Parse the text of a find. `documents`: how many documents there are."""
     match = _WITHIN.fullmatch(text.strip())
     if match and 1 <= int(match["document"]) <= documents:
         return Words(match["words"], int(match["document"]))
@@ -78,7 +78,7 @@ def words_to_find(text: str, documents: int) -> Words:
 
 
 class Hit(TypedDict):
-    """A passage that an action brought: its evidence, its document's result, and the id of its text."""
+    """A passage that an action found: its evidence, the result for its document, and the id of its text."""
 
     evidence: Evidence
     result: dict[str, Any]
@@ -86,7 +86,7 @@ class Hit(TypedDict):
 
 
 class ActionTask(TypedDict):
-    """One action as a node is sent it. `number`: its place in its step; `url` and `result`: of what is read."""
+    """The input of a node that performs one action. `number`: its place in the step; `url`, `result`: what it reads."""
 
     execution_id: str
     team_id: str
@@ -98,9 +98,9 @@ class ActionTask(TypedDict):
 
 
 class Brought(TypedDict):
-    """What an action brought, by its number. `total`: how many sections hold the words of a find.
+    """The result of one action. `number`: the action's place in its step.
 
-    `problem`: why it brought nothing; `url`: of what was to be read.
+    `total`: how many sections contain the words of a find; `problem`: why nothing was found; `url`: the page of a read.
     """
 
     number: int
@@ -112,7 +112,7 @@ class Brought(TypedDict):
 
 @dataclass(frozen=True)
 class Desk:
-    """Which sources a team may use for what, the documents that it can name, and how many pages it reads in a step."""
+    """What a team can do: the sources it may use, the documents it can name, and the most pages it reads in a step."""
 
     sources: Sequence[str]
     documents: Sequence[str]
@@ -126,7 +126,7 @@ class Desk:
 
     def fault(self, action: ActionReply) -> str:
         """Why an action cannot be made; "" if it can."""
-        # A document's number beside its place is a slip that says nothing else.
+        # A model may name the document's number beside its place; that is harmless.
         is_number = action.kind == "read" and action.source.isdigit()
         if action.source and action.source not in self.sources and not is_number:
             return f"there is no source {action.source!r}: choose from {', '.join(self.sources)}"
@@ -176,7 +176,7 @@ class Desk:
 
 
 def desk_of(sources: Sequence[str], pool: EvidencePool, most_pages: int) -> Desk:
-    """What can be done in these sources by a team with this evidence."""
+    """The desk of a team with these sources and this evidence."""
     return Desk(sources, pool["documents"], most_pages, {each["url"]: each["source"] for each in pool["results"]})
 
 
@@ -199,10 +199,10 @@ def tasks_of(actions: Sequence[Action], desk: Desk, pool: EvidencePool, key: Map
 
 
 async def store_hits(hits: Sequence[FoundPassage], action: Action, documents: DocumentStore) -> list[Hit]:
-    """What an action brought, with its texts in the document store.
+    """Save the texts of what an action found, and return the hits.
 
     Raises:
-        StoreError: they cannot be written.
+        StoreError: a text cannot be written.
     """
     ids = await documents.put_many([hit.text for hit in hits])
     pairs = [(as_evidence(hit, text, words_of(action)), text) for hit, text in zip(hits, ids, strict=True)]
@@ -224,8 +224,9 @@ def with_results(
 ) -> tuple[EvidencePool, list[ActionResult]]:
     """Add the results of actions to the pool, and choose what the next prompt shows of each.
 
-    `visible`: the ids that the prompt shows already, which are named and not shown again. `room`: the tokens of what is
-    shown anew, each action's first, then each one's second; the rest is listed, but for what code looks for.
+    `visible`: the ids that the prompt already shows; they are named and not repeated. `room`: the tokens for new
+    passages, filled with the first passage of each action, then the second, and so on. The rest is listed without text;
+    of a search by code only the first `DRAFT_HITS` passages count.
     """
     by_number = {each["number"]: each for each in brought}
     ids = {
@@ -254,7 +255,7 @@ def with_results(
 
 
 def _new(action: Action, ids: Sequence[str], visible: Collection[str]) -> list[str]:
-    """What an action brought that is not visible yet."""
+    """The passages of an action that are not visible yet."""
     new = [each for each in ids if each not in visible]
     return new[:DRAFT_HITS] if action["by"] == "draft" else new
 
@@ -280,7 +281,7 @@ def _fitting(pool: EvidencePool, lists: Sequence[Sequence[str]], room: int) -> s
 
 
 def places_of(pool: EvidencePool) -> dict[str, str]:
-    """Each passage's place as prompts name it, by id: `12.7`, or `12` where its section is not known."""
+    """The place of each passage as prompts show it, by id: `12.7`, or `12` if its section is not known."""
     documents = numbers_of(pool["documents"])
     return {
         each["id"]: f"{documents[each['url']]}.{each['place']}" if each["place"] else str(documents[each["url"]])
@@ -289,6 +290,6 @@ def places_of(pool: EvidencePool) -> dict[str, str]:
 
 
 def unsearched_sources(results: Sequence[ActionResult], sources: Sequence[str]) -> list[str]:
-    """The sources that these actions have not searched."""
+    """The sources that these actions did not search."""
     tried = {each["source"] for each in results if each["kind"] != "read"}
     return [each for each in sources if each not in tried]

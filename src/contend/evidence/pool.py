@@ -1,7 +1,8 @@
-"""The evidence of a team: what its actions brought, what of it the team holds, and how far each part is.
+"""A team's evidence pool: what its actions found, what the team holds, and how far each part is answered.
 
-All that was found stays in the pool, under the same number for all of a run. What is held stays held until the model
-gives it up by name, and can come back. Plain data and pure functions: a pool lies among the run's documents.
+Everything that was found stays in the pool and keeps its number for the whole run. A held passage stays held until the
+model gives it up by name, and can be held again. Plain data and pure functions; pools are stored with the run's
+documents.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,16 +21,16 @@ MOST_RESULTS = 20
 
 ActionKind = Literal["search", "find", "read"]
 Actor = Literal["researcher", "reviewer", "editor", "draft"]
-"""Who requested an action. `draft` stands for code that checks what a draft says is not found."""
+"""Who requested an action. `draft`: code, which searches for what a draft calls not found."""
 
 
 class Evidence(TypedDict):
-    """A passage by its text's id in the document store.
+    """A passage. `id`: the id of its text in the document store.
 
-    `place`: the number of its section in its document, 0 where none is known; `tokens`: about as many as its text has;
-    `found_by`: the words of the actions that brought it. `read_at`: when an action first brought it, as `utc_stamp`.
-    `signals`: by which of them it is known to speak to AI systems, none for others, and not there before anybody has
-    looked; `orders`: its sentences that do.
+    `place`: the number of its section in its document, 0 if unknown; `tokens`: the estimated size of its text;
+    `found_by`: the words of the actions that found it; `read_at`: when it was first found, as `utc_stamp`.
+    `signals`: the signals by which it speaks to AI systems, empty if it does not, missing if it was not screened yet;
+    `orders`: its sentences that speak to AI systems.
     """
 
     id: str
@@ -47,7 +48,7 @@ class Evidence(TypedDict):
 
 
 class Action(TypedDict):
-    """One action: `source` searched, found in or read from; `text` as in `ActionReply`; `parts` by number."""
+    """One action. `source`: where it is done; `text`: as in `ActionReply`; `parts`: by number, those it is for."""
 
     kind: ActionKind
     source: str
@@ -57,10 +58,10 @@ class Action(TypedDict):
 
 
 class ActionResult(Action):
-    """What an action brought, by passage ids: those `shown` whole, those `listed` for want of room, those `known`.
+    """An action with the ids of the passages it found: `shown` in full, `listed` because there was no room, or `known`.
 
-    `known`: held already, or shown above; `total`: how many sections hold the words of a find, or are in the
-    document of a reading.
+    `known`: already held, or shown earlier in the prompt; `total`: how many sections contain the words of a find, or
+    how many the document of a read has.
     """
 
     shown: list[str]
@@ -71,7 +72,7 @@ class ActionResult(Action):
 
 
 class Step(TypedDict):
-    """A step of the research: what the researcher thought and decided, and what its actions brought."""
+    """A step of the research: the researcher's thought and decisions, and the results of its actions."""
 
     number: int
     round: int
@@ -84,9 +85,9 @@ class Step(TypedDict):
 class EvidencePool(TypedDict):
     """Everything a team has found. Passages and documents are numbered by their position in the lists, from 1.
 
-    `offered`: the ids that other teams' evidence brought in any round, before an action of the team's own did.
-    `steps_from` and `held_then`: where the prompt at hand begins, and what was held there. `whole`: all own documents
-    are held, word for word. `unread`: the reason by address of each page that was to be read and was not.
+    `offered`: the ids that came from other teams' evidence before an action of this team found them.
+    `steps_from`, `held_then`: the step at which the current prompt begins, and what was held then. `whole`: all local
+    documents are held in full. `unread`: why a page could not be read, by address.
     """
 
     passages: list[Evidence]
@@ -104,7 +105,7 @@ class EvidencePool(TypedDict):
 
 
 def empty_pool(parts: Sequence[str]) -> EvidencePool:
-    """Nothing found yet. `parts`: what the question asks for."""
+    """An empty pool. `parts`: what the question asks for."""
     return {
         "passages": [],
         "documents": [],
@@ -122,7 +123,7 @@ def empty_pool(parts: Sequence[str]) -> EvidencePool:
 
 
 def as_evidence(hit: FoundPassage, text: str, action: str) -> tuple[Evidence, dict[str, Any]]:
-    """A passage that an action brought, and its document's result. `text`: the id of its text; `action`: its words."""
+    """A hit's evidence, and the result for its document. `text`: the id of its text; `action`: the action's words."""
     result = hit.result.model_dump(mode="json", exclude_none=True, exclude={"summary"})
     evidence: Evidence = {
         "id": passage_id(text, canonical_url(hit.result.url)),
@@ -136,15 +137,15 @@ def as_evidence(hit: FoundPassage, text: str, action: str) -> tuple[Evidence, di
         "found_by": [action] if action else [],
         "read_at": utc_stamp(),
     }
-    # The title stands in place of the summary: the document store holds the text that it begins.
+    # The title replaces the summary, which is the beginning of a text that the document store has.
     return evidence, {**result, "summary": hit.result.title}
 
 
 def with_hits(pool: EvidencePool, hits: Iterable[tuple[Evidence, Mapping[str, Any], str]]) -> EvidencePool:
-    """The pool with what was found: each passage with its document's result and the id of its text.
+    """Add hits to the pool: each is the evidence, the result for its document, and the id of its text.
 
-    A passage that is found again keeps its number and every action that found it. Addresses that lead to one document
-    are one.
+    A passage that is found again keeps its number, and lists every action that found it. Addresses of the same document
+    count as one.
     """
     by_id = {each["id"]: each for each in pool["passages"]}
     results = {canonical_url(result["url"]): dict(result) for result in pool["results"]}
@@ -168,14 +169,14 @@ def with_hits(pool: EvidencePool, hits: Iterable[tuple[Evidence, Mapping[str, An
 
 
 def with_catalogue(pool: EvidencePool, urls: Iterable[str]) -> EvidencePool:
-    """The pool with the documents of a catalogue under the first numbers."""
+    """Add the documents of a catalogue; they get the first numbers."""
     return {**pool, "documents": list(dict.fromkeys([*urls, *pool["documents"]]))}
 
 
 def hold(pool: EvidencePool, ids: Iterable[str], *, room: int) -> tuple[EvidencePool, list[str]]:
-    """The pool with these passages held, too, as far as they fit `room` tokens; and those that do not fit.
+    """Hold these passages as far as `room` tokens allow. Returns the pool, and the ids that did not fit.
 
-    Nothing that is held goes for them. A passage that speaks to AI systems is not held.
+    Passages that are already held stay. A passage that speaks to AI systems is never held.
     """
     held, beyond, sizes = [*pool["held"]], [], sizes_of(pool)
     speaking = {each["id"] for each in pool["passages"] if each.get("signals")}
@@ -192,7 +193,7 @@ def hold(pool: EvidencePool, ids: Iterable[str], *, room: int) -> tuple[Evidence
 
 
 def give_up(pool: EvidencePool, ids: Iterable[str]) -> EvidencePool:
-    """The pool without these among what is held. They stay in it, and can be held again."""
+    """Stop holding these passages. They stay in the pool and can be held again."""
     gone = {*ids}
     return {**pool, "held": [each for each in pool["held"] if each not in gone]}
 
@@ -203,13 +204,13 @@ def sizes_of(pool: EvidencePool) -> dict[str, int]:
 
 
 def held_tokens(pool: EvidencePool) -> int:
-    """What the held passages take together."""
+    """The tokens of all held passages together."""
     sizes = sizes_of(pool)
     return sum(sizes[each] for each in pool["held"])
 
 
 def numbers_of(ids: Sequence[str]) -> dict[str, int]:
-    """The number of each, from 1."""
+    """The number of each id, from 1."""
     return {each: number for number, each in enumerate(ids, start=1)}
 
 
@@ -225,12 +226,12 @@ def numbered_ids(pool: EvidencePool, ids: Iterable[str]) -> dict[int, str]:
 
 
 def parts_of(pool: EvidencePool) -> list[Part]:
-    """What the question asks for, and how far the team is."""
+    """The parts of the question, with how far each is answered."""
     return [Part.model_validate(each) for each in pool["parts"]]
 
 
 def with_parts(pool: EvidencePool, parts: Iterable[Part]) -> EvidencePool:
-    """The pool with these parts."""
+    """Replace the parts."""
     return {**pool, "parts": [each.model_dump(mode="json") for each in parts]}
 
 
@@ -240,20 +241,20 @@ def as_passage(each: Evidence) -> Passage:
 
 
 def passages_of(pool: EvidencePool, ids: Iterable[str]) -> list[Passage]:
-    """The passages of these ids, each once and in their order, without their texts."""
+    """The passages with these ids, without texts; each once, in the given order."""
     by_id = {each["id"]: each for each in pool["passages"]}
     return [as_passage(by_id[each]) for each in dict.fromkeys(ids) if each in by_id]
 
 
 def in_reading_order(pool: EvidencePool, ids: Iterable[str]) -> list[str]:
-    """The ids by document, as documents were found or stand in the catalogue, and within one by place."""
+    """Sort the ids by document, in the order of the catalogue or of finding, and by place within a document."""
     documents, by_id = numbers_of(pool["documents"]), {each["id"]: each for each in pool["passages"]}
     chosen = [by_id[each] for each in dict.fromkeys(ids) if each in by_id]
     return [each["id"] for each in sorted(chosen, key=lambda each: (documents[each["url"]], each["place"]))]
 
 
 def results_for(pool: EvidencePool, ids: Iterable[str]) -> list[dict[str, Any]]:
-    """The documents of these passages, then the first of the others."""
+    """The results for the documents of these passages, followed by the first of all others."""
     results = {result["url"]: result for result in pool["results"]}
     own = {each.url: results[each.url] for each in passages_of(pool, ids) if each.url in results}
     others = [result for url, result in results.items() if url not in own]
@@ -261,12 +262,12 @@ def results_for(pool: EvidencePool, ids: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def actions_for(pool: EvidencePool, part: int) -> list[ActionResult]:
-    """The actions that were made for a part, by its number."""
+    """The actions for a part. `part`: its number, from 1."""
     return [result for step in pool["steps"] for result in step["results"] if part in result["parts"]]
 
 
 def first_actions(pool: EvidencePool, ids: Iterable[str]) -> dict[str, str]:
-    """The words of the action that found each passage first, by id; of those that an action of the team's found."""
+    """The words of the action that first found each passage, by id. Passages from other teams are left out."""
     wanted, offered = {*ids}, {*pool["offered"]}
     return {
         each["id"]: each["found_by"][0]
@@ -276,14 +277,14 @@ def first_actions(pool: EvidencePool, ids: Iterable[str]) -> dict[str, str]:
 
 
 def own_passages(pool: EvidencePool, ids: Iterable[str]) -> list[str]:
-    """The ids among these that the team found by an action of its own; documents read whole count as its own."""
+    """Those of the ids that the team's own actions found. Local documents that were read whole count as its own."""
     found = first_actions(pool, ids := [*ids])
     read = {each["id"] for each in pool["passages"] if pool["whole"] and each["url"].startswith("file:")}
     return [each for each in ids if each in found or each in read]
 
 
 def evidence_of_submission(submission: Submission) -> list[Evidence]:
-    """What a submission's team holds, for another team or a later run."""
+    """The evidence of a submission, to offer it to another team or a later run."""
     sources = {result.url: result.source for result in submission.results}
     return [
         {
@@ -303,12 +304,12 @@ def evidence_of_submission(submission: Submission) -> list[Evidence]:
 
 
 def with_evidence(pool: EvidencePool, passages: Iterable[Evidence]) -> EvidencePool:
-    """The pool with passages that somebody else found; their documents are results, too."""
+    """Add passages that somebody else found, and the results for their documents."""
     return with_hits(pool, ((each, _result_of(each), text_id(each["id"])) for each in passages))
 
 
 def with_offered(pool: EvidencePool, passages: Iterable[Evidence]) -> EvidencePool:
-    """The pool with what other teams hold, offered where no action of this team's own has found it before."""
+    """Add what other teams hold. It counts as `offered` unless an action of this team found it before."""
     pool = with_evidence(pool, passages := [*passages])
     own = {*pool["held"], *(each["id"] for each in pool["passages"] if each["found_by"])}
     new = [each["id"] for each in passages if each["id"] not in own]
@@ -321,9 +322,10 @@ def _result_of(each: Evidence) -> dict[str, Any]:
 
 
 def parts_after_report(pool: EvidencePool, not_found: Iterable[int]) -> list[Part]:
-    """The parts with their states after a report that says something about the parts in `not_found` is not told.
+    """The states of the parts after a report. `not_found`: the numbers of parts for which it calls something not found.
 
-    Of documents that were read whole there is no other word on a part than the report's.
+    Such a part is at most "partly" answered. If all documents were read whole, no step has rated the parts: every other
+    part counts as answered.
     """
     lacking = {*not_found}
     parts = parts_of(pool)

@@ -1,4 +1,4 @@
-"""Which passages speak to AI systems: known by code's signals and a model's word, which is asked for once in a run."""
+"""Find passages that speak to AI systems, by code's signals and by a model, which is asked once per passage and run."""
 
 import asyncio
 import json
@@ -16,17 +16,17 @@ from contend.stores import write_file
 from contend.text import file_name
 
 BY_MODEL = "model"
-"""In place of a signal's name: a language model has read it so."""
+"""The signal of a passage that a language model, not code, found to speak to AI systems."""
 
 Orders = Mapping[str, Sequence[str]]
 """Sentences that speak to AI systems, by the id of their passage or the address of their document."""
 
 AskAbout = Callable[[Sequence[Passage]], Awaitable[tuple[dict[str, list[str]], CallUsage]]]
-"""Takes passages with their texts; returns a model's quotes of such sentences, by passage id, and the call's cost."""
+"""Asks a model about passages with texts. Returns the sentences it quotes, by passage id, and the cost of the call."""
 
 
 class Screening:
-    """What a model has said about a run's passages. Its teams share it, and a file keeps it for a resumed run."""
+    """A model's answers about the passages of a run, shared by all teams and kept in a file for a resumed run."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -34,22 +34,22 @@ class Screening:
         self._asked: dict[str, asyncio.Future[None]] = {}
 
     async def orders(self, passages: Sequence[Passage], ask: AskAbout, *, room: int) -> tuple[Orders, list[CallUsage]]:
-        """The sentences of each passage that speak to AI systems, by its id, and what asking cost.
+        """The sentences that speak to AI systems, by passage id, and the cost of the calls.
 
-        Each passage is asked about once, in calls of at most `room` tokens of passages. Other teams wait for a call
-        that is out; where it fails, nothing is known, and whoever comes next asks again.
+        Each passage is asked about once, in calls with at most `room` tokens of passages. If another team is already
+        asking, this waits for its answer. If that call fails, the next team asks again.
         """
         said = await self._recalled()
         new = [each for each in passages if each.id not in said and each.id not in self._asked]
         usages = await self._ask(sorted(new, key=lambda each: (each.url, each.place, each.id)), said, ask, room)
-        # Shielded: a team that is cancelled while it waits does not take the answer from the others.
+        # Shielded: if a waiting team is cancelled, the others still get the answer.
         for each in passages:
             if each.id in self._asked:
                 await asyncio.shield(self._asked[each.id])
         return {each.id: said[each.id] for each in passages if said.get(each.id)}, usages
 
     def close(self) -> None:
-        """Cancel what teams still wait for."""
+        """Cancel the calls that are still open."""
         for answer in self._asked.values():
             answer.cancel()
 
@@ -101,7 +101,7 @@ def _whole(passage: Passage) -> str:
 
 
 def _standing(quotes: Iterable[str], passage: Passage) -> list[str]:
-    """The quotes that stand in a passage, its title or heading."""
+    """The quotes that really are in the passage, its title or its heading."""
     return [each for each in dict.fromkeys(quotes) if _stands_in(each, _whole(passage))]
 
 
@@ -112,10 +112,11 @@ def _stands_in(order: str, text: str) -> bool:
 async def screened(
     pool: EvidencePool, passages: Sequence[Passage], screening: Screening, ask: AskAbout, *, room: int
 ) -> tuple[EvidencePool, list[CallUsage]]:
-    """The pool with what is known of these passages, and what asking cost. Those that speak to AI systems are given up.
+    """Screen these passages: the pool with their signals and orders, and the cost of the calls.
 
-    `passages`: with their texts. Where a title speaks to AI systems, all passages below it do, and its document is
-    named by its file or address. What code is certain of it marks without asking, and where a call fails that alone.
+    Passages that speak to AI systems are given up. `passages`: with their texts. If a document's title speaks to AI
+    systems, all its passages count as such, and the document is named by its file or address. A passage that code is
+    certain of is not asked about; if a call fails, only those are marked.
     """
     by_code = await asyncio.to_thread(_by_code, passages)
     doubtful = [each for each in passages if each.id not in by_code]
@@ -143,7 +144,7 @@ def _marked(each: Evidence, found: tuple[Sequence[str], Sequence[str]] | None) -
 
 
 def _without_speaking(pool: EvidencePool) -> EvidencePool:
-    """The pool without such passages among what is held and what counts for a part."""
+    """The pool without passages that speak to AI systems among the held ones and in the parts."""
     gone = {each["id"] for each in pool["passages"] if each.get("signals")}
     parts = [
         part.model_copy(
@@ -159,23 +160,23 @@ def _without_speaking(pool: EvidencePool) -> EvidencePool:
 
 
 def unscreened(pool: EvidencePool, ids: Iterable[str]) -> list[str]:
-    """Those of these passages that nobody has looked at yet."""
+    """The ids of those passages that were not screened yet."""
     own_ids = {*ids}
     return [each["id"] for each in pool["passages"] if each["id"] in own_ids and "signals" not in each]
 
 
 def speaking_of(pool: EvidencePool) -> dict[str, list[str]]:
-    """By the address of each document with passages that speak to AI systems, the signals by which they are known."""
+    """The signals of passages that speak to AI systems, by the address of their document."""
     return by_address((each["url"], each["signals"]) for each in pool["passages"] if each.get("signals"))
 
 
 def orders_of(pool: EvidencePool) -> dict[str, list[str]]:
-    """By the address of each such document, the sentences that do."""
+    """The sentences that speak to AI systems, by the address of their document."""
     return by_address((each["url"], each["orders"]) for each in pool["passages"] if each.get("signals"))
 
 
 def by_address(values: Iterable[tuple[str, Sequence[str]]]) -> dict[str, list[str]]:
-    """The values of several passages or teams by document, without repeats."""
+    """Merge the values of several passages or teams by document address, without repeats."""
     of_address: dict[str, list[str]] = {}
     for url, own in values:
         of_address[url] = list(dict.fromkeys([*of_address.get(url, []), *own]))

@@ -1,4 +1,4 @@
-"""Apply a researcher's step to a team's evidence: what is held, what is given up, how far each part is."""
+"""Apply a researcher's step to a team's evidence: hold passages, give them up, update the parts."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
@@ -34,7 +34,7 @@ def after_step(
 ) -> StepOutcome:
     """Apply a step: first give up passages, then hold new ones, then update the parts.
 
-    `pinned`: what the team's report draws on, which stays in any case.
+    `pinned`: the passages that the team's report is based on; they are always kept.
     """
     ids = [each["id"] for each in pool["passages"]]
     given_up = [each for each in _named(reply.give_up, ids) if each in pool["held"] and each not in pinned]
@@ -70,7 +70,7 @@ def _named(numbers: Sequence[int], ids: Sequence[str]) -> list[str]:
 
 
 def faults_of_step(reply: StepReply, pool: EvidencePool, desk: Desk, *, room: int, pinned: Collection[str] = ()) -> str:
-    """What the researcher has to mend in its step, a line each; "" where nothing is wrong."""
+    """What is wrong with the step, one fault per line; "" if nothing is."""
     lines = [*_faults_of_numbers(reply, pool, pinned), *_faults_of_parts(reply, pool, desk)]
     lines += [fault for action in reply.actions if (fault := desk.fault(action))]
     lines += [fault] if (fault := desk.pages_fault(reply.actions)) else []

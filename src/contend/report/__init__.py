@@ -1,4 +1,4 @@
-"""The report: built from a draft, read from Markdown, shown as a page, exported."""
+"""Reports: build them from drafts, read them from Markdown, render them as pages, export them."""
 
 from contend.report.build import PublishedLine, PublishedMark, build_report, published_lines, state_to_report
 from contend.report.data import to_bibtex, to_json

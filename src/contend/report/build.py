@@ -1,4 +1,4 @@
-"""The report of a draft: code numbers the sources and writes every citation."""
+"""Build a report from a draft. Code numbers the sources and writes every citation."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,17 +37,17 @@ from contend.text import SENTENCE_STOPS, WORDS, addresses, detect_language, shor
 
 
 class PublishedMark(NamedTuple):
-    """A `[n]` of a line, and the passages behind it."""
+    """A citation mark `[n]` in a line, with the passages it stands for."""
 
     number: int
     passages: list[Passage]
 
 
 class PublishedLine(NamedTuple):
-    """A sentence as the draft has it and as the report shows it, with its marks in the order in which they stand there.
+    """A statement as the draft has it and as the report prints it, with its marks in printed order.
 
-    In a table's row a number may come more than once, each time with the passages of its cell. `place`: the sentence's
-    in its draft.
+    In a table row, a number may occur several times, each time with the passages of its cell. `place`: the statement's
+    place in the draft.
     """
 
     statement: str
@@ -57,13 +57,13 @@ class PublishedLine(NamedTuple):
 
 
 def addresses_in(passages: Iterable[Passage], sources: Iterable[str]) -> set[str]:
-    """The addresses that a report may print: those of its sources and those that its passages name."""
+    """The addresses that a report may print: those of its sources, and those that stand in its passages."""
     texts = (f"{passage.title}\n{passage.text}" for passage in passages)
     return {address for text in texts for address in addresses(text)} | {*sources}
 
 
 class _Citations:
-    """Shows statements with their marks; numbers sources in the order in which they are first cited."""
+    """Renders statements with their marks. Sources are numbered in the order of first citation."""
 
     def __init__(self, draft: Draft, passages: Sequence[Passage], results: Sequence[SearchResult]) -> None:
         self.sources = _by_url(results)
@@ -93,7 +93,7 @@ class _Citations:
         ]
 
     def sentence(self, sentence: CitedSentence) -> str:
-        """With its marks; "" for one that says nothing."""
+        """The sentence with its marks; "" if no text is left."""
         text = plain_sentence(sentence.text, self._addresses)
         mark = kind_mark(sentence, self._headings, self._listed)
         return _with_marks(text, self.marks(sentence.passages) + mark) if text else ""
@@ -102,7 +102,7 @@ class _Citations:
         return [text for each in sentences if (text := self.sentence(each))]
 
     def cell(self, text: str) -> str:
-        """A pipe in a cell would end it."""
+        """The cell's text, with pipes escaped."""
         return re.sub(r"(?<!\\)\|", r"\\|", plain_text(text, self._addresses, in_cell=True))
 
     def row(self, table: Table, row: TableRow) -> str:
@@ -121,7 +121,7 @@ class _Citations:
 
 
 def _body(sections: Sequence[Section], citations: _Citations, language: Language) -> str:
-    """The sections under headings of the third level; one without a heading follows the section before it."""
+    """The sections, with third-level headings. A section without a heading continues the one before it."""
     parts = []
     for section in sections:
         if heading := plain_heading(section.heading):
@@ -143,7 +143,7 @@ def _block(block: Block, citations: _Citations, language: Language) -> str:
 
 
 def _join(sentences: Sequence[str], language: Language) -> str:
-    """Sentences as running text: a space between them, none after a Japanese stop or colon in a Japanese report."""
+    """Join sentences with spaces; in a Japanese report, without one after a Japanese stop or colon."""
     text = ""
     for sentence in sentences:
         needs_no_space = not text or (language == "ja" and text[-1] in "。！？：；」』）")
@@ -160,13 +160,13 @@ def build_report(
     language: Language,
     generated_at: datetime | None = None,
 ) -> ResearchReport:
-    """The draft as a report: `[n]` after each sentence is entry n of its sources, the cited ones first.
+    """Build the report of a draft. `[n]` after a sentence refers to entry n of its sources; cited sources come first.
 
-    Everything reads as it was written, but for citations of a model's own and for addresses that neither `results` nor
-    the text of a cited passage has. What says nothing then is left out, and the findings stand for a part of only that.
+    The text stays as it was written, without the model's own citations and without addresses that neither `results` nor
+    a cited passage has. Sentences that are empty then are left out; an empty part is replaced by the findings.
 
     Raises:
-        DraftError: the findings say nothing.
+        DraftError: the findings are empty.
     """
     draft = presentable(draft)
     citations = _Citations(draft, passages, results)
@@ -191,9 +191,9 @@ def build_report(
 
 
 def presentable(draft: Draft) -> Draft:
-    """The draft with nothing in its opening that code refutes; where nothing is left, the first of its body.
+    """Remove refuted statements from summary and findings. An emptied part gets the first statement that holds.
 
-    One of which nothing holds stays as it is: its reader sees all of it struck out.
+    If no statement of the draft holds, it stays as it is, and readers see all of it struck out.
     """
     body = [each for section in draft.sections for each in section.statements()]
     holding = [each for each in [*draft.summary, *draft.findings, *body] if not each.refuted]
@@ -205,13 +205,13 @@ def presentable(draft: Draft) -> Draft:
 
 
 def published_lines(draft: Draft, passages: Sequence[Passage], results: Sequence[SearchResult]) -> list[PublishedLine]:
-    """The lines of the draft's report in its order; of a table each row, as it stands there: `| a[1] | b |`."""
+    """The lines of the draft's report, in order. A table gives a line for each row, as printed: `| a[1] | b |`."""
     draft = presentable(draft)
     citations = _Citations(draft, passages, results)
     lines = []
     for place, sentence, _, table, row in draft.placed_sentences():
         if isinstance(table, Table) and row:
-            # Marks of the column names stand before those of the first row.
+            # The marks of the column names come before those of the first row.
             ids = [table.common_passages()] if row is table.rows[0] else []
             citations.marks(table.common_passages())
             text, ids = citations.row(table, row), [*ids, *table.printed_passages(row)]
@@ -229,12 +229,12 @@ def state_to_report(
     results: Sequence[SearchResult] | None = None,
     passages: Sequence[Passage] | None = None,
 ) -> ResearchReport:
-    """The report of a research graph's state: the theme is the plan's, else the run's.
+    """Build the report from the state of a research graph. The theme is the plan's or, without one, the run's.
 
-    `results`: the state's with their summaries, for which titles stand in the state itself; `passages`: with texts.
+    `results`: with summaries, which the state itself does not have; `passages`: with texts.
 
     Raises:
-        DraftError: the state has no draft, a broken one, or one that says nothing.
+        DraftError: the draft is missing, broken or empty.
     """
     if not state.get("draft_report"):
         raise DraftError("there is no draft to make a report of: the research ended before anything was written")
@@ -254,7 +254,7 @@ def state_to_report(
 
 
 def _by_url(results: Sequence[SearchResult]) -> dict[str, SearchResult]:
-    """The sources as readers may see them: orders to whoever reads a page stand neither in title nor in summary."""
+    """The results by address, as readers may see them: titles and summaries that speak to AI systems are replaced."""
     sources: dict[str, SearchResult] = {}
     for result in results:
         own_title = plain_title(result.title)
@@ -270,7 +270,7 @@ _STOP_IN_QUOTES = re.compile(r"[.!?。！？…][\"'”’»)\]」』）*_]+\Z")
 
 
 def _with_marks(text: str, marks: str) -> str:
-    """The sentence with its marks before what ends it, `It hums[1][2].`, `橋は鳴る[1]。`; a bare end gets a stop."""
+    """Put the marks before the final stop: `It hums[1][2].`, `橋は鳴る[1]。`. A sentence without a stop gets one."""
     if _STOP_IN_QUOTES.search(text):
         return text + marks
     text = text.rstrip(" ,、，")

@@ -1,4 +1,4 @@
-"""A report for other programs: as JSON and BibTeX."""
+"""Export a report for other programs, as JSON or BibTeX."""
 
 import hashlib
 import re
@@ -24,7 +24,7 @@ def to_json(report: ResearchReport) -> str:
 
 
 def to_bibtex(report: ResearchReport) -> str:
-    """The report's sources as BibTeX, in their order. A source's key depends on nothing but the source."""
+    """The report's sources as BibTeX, in order. A source always gets the same key."""
     return "\n".join(_entry(source) for source in report.sources)
 
 
@@ -42,7 +42,7 @@ def _entry(source: SearchResult) -> str:
 
 
 def _key(source: SearchResult) -> str:
-    """The first author's (else the source's) name, the year, and six characters that tell the address."""
+    """The key: the first author or else the source, the year, and six characters derived from the address."""
     name = (source.authors or [source.source])[0].split()[-1]
     ascii_name = re.sub(r"[^a-z]", "", normalize(name, "NFKD").lower()) or source.source
     digest = hashlib.sha256(source.url.encode()).hexdigest()[:6]
@@ -50,7 +50,7 @@ def _key(source: SearchResult) -> str:
 
 
 def _author(name: str) -> str:
-    """A name; braces keep one that holds BibTeX's own separators whole."""
+    """An author's name, in braces if it contains a separator of BibTeX."""
     author = _escape(name)
     return f"{{{author}}}" if re.search(r"\band\b|,", name) else author
 

@@ -1,4 +1,4 @@
-"""What kind of run made a report: shown with it, so that nobody takes a partial run for a whole one."""
+"""Describe the run behind a report, so that nobody takes a partial run for a complete one."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal
@@ -14,19 +14,19 @@ from contend.text import WORDS, count_text, inert, reason_text, shown_score
 
 
 class ReportHead(Publication):
-    """The run behind a report, as far as it had come when the report was published.
+    """The run behind a report, at the time the report was published.
 
-    `status` says of the report what the run's says of all: what is still to be learned may fail.
-    `unverified`: published sentences that their sources were not seen to support.
-    `editor`: lines on the report that was merged of the teams', and what came of it.
-    `speaking`: for each source that holds text addressed to AI systems its mark and title; `withheld`: the same for
-    those whose orders a sentence repeated that was left out.
-    `sums`: behind each calculated statement its arithmetic, with the value.
-    `found`: how many statements several teams found independently, and those of the opening; `disagreed`: a line, as
-    Markdown, for each matter on which their reports contradict each other.
-    `sources_off` gives the reason by source, `models` the model by role, `seconds` the run's active time; `left_out`
-    are lines on documents that were not searched, `unread` the reason for each page of which only a summary was read,
-    `missing` the one for each reference that was not retrieved.
+    `status`: the status of the report; the run's own may still change, because lessons are learned afterwards.
+    `unverified`: printed sentences that no source was seen to support.
+    `editor`: lines about the merged report and whether it was published.
+    `speaking`: mark and title of each source with text addressed to AI systems; `withheld`: the same for each source
+    whose orders a removed sentence repeated.
+    `sums`: each calculated statement with its arithmetic and value.
+    `found`: how many statements several teams found independently, and which of the opening; `disagreed`: a line of
+    Markdown for each matter on which the teams' reports contradict each other.
+    `sources_off`: the reason by source; `models`: the model by role; `seconds`: the run's active time; `left_out`:
+    lines about documents that were not searched; `unread`: why only a summary of a page was read; `missing`: why a
+    reference was not retrieved.
     """
 
     status: Literal["completed", "partial"]
@@ -54,7 +54,7 @@ class ReportHead(Publication):
 
 
 def head_markdown(head: ReportHead, language: Language) -> str:
-    """The appendix on the run, to stand after the report's own Markdown."""
+    """The appendix about the run, as Markdown."""
     words = WORDS[language]
     lines = [f"## {words.about_run}", "", *(f"- {fact}" for fact in _facts(head, language))]
     if head.leaderboard:
@@ -74,9 +74,10 @@ def head_markdown(head: ReportHead, language: Language) -> str:
 
 
 def shown_outcome(head: ReportHead, language: Language) -> tuple[str, str] | None:
-    """Whose report it is, `("Winner", "Scout (87.3/100)")`; without a score nobody has won.
+    """Whose report was published, such as `("Winner", "Scout (87.3/100)")`; None without a winner.
 
-    Of the editor's, `("Published", "editor's merge (97.0/100); best team: Scout (87.3/100)")`.
+    An unscored report is not called a winner's. For the editor's report:
+    `("Published", "editor's merge (97.0/100); best team: Scout (87.3/100)")`.
     """
     words = WORDS[language]
     if head.winner is None:
@@ -90,7 +91,7 @@ def shown_outcome(head: ReportHead, language: Language) -> tuple[str, str] | Non
 
 
 def replies_line(head: ReportHead, language: Language) -> str | None:
-    """Since when and by which model the replies are that were played; None where a model was asked."""
+    """When and with which model the played replies were recorded; None if a model was asked."""
     words, replies = WORDS[language], head.recorded
     if replies is None:
         return None

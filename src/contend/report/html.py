@@ -1,4 +1,4 @@
-"""A report as one page that loads nothing, and runs nothing but the script by which proofs open and filters work."""
+"""Render a report as one page. It loads nothing, and runs only the script that opens proofs and filters statements."""
 
 from base64 import b64encode
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ _ATTRIBUTES = {
 _ABOUT = "#about-run"
 _TITLES_MOST = 300
 _WORD_JOINER = "\u2060"
-"""No line ends before it."""
+"""Prevents a line break before it."""
 _SUMMARY_MOST = 80
 _PASSAGE_MOST = 3000
 
@@ -64,11 +64,11 @@ def to_html(
     lines: Sequence[PublishedLine] = (),
     folders: Sequence[Path] = (),
 ) -> str:
-    """The report as a self-contained page: a statement opens what it rests on, `[n]` links to its source.
+    """Render the report as a self-contained page: a statement opens its proof, `[n]` links to its source.
 
-    What a statement rests on is in the ledger of a `PublishedReport`. `lines`: those of its draft, with the texts of
-    their passages; local documents in one of the `folders` are named by their paths in it. Of local files only the
-    report's own sources can be opened.
+    Proofs come from the ledger of a `PublishedReport`. `lines`: those of its draft, with the texts of their passages;
+    `folders`: local documents in one of them are named by their paths in it. Of local files, only the report's own
+    sources can be opened.
     """
     bare = report.model_copy(update={"sources": []}).to_markdown(language)
     text, _, footer = bare.partition("\n")[2].rpartition(f"## {WORDS[language].headings.references}\n")
@@ -88,9 +88,9 @@ def to_html(
 
 
 class _CitationLinks:
-    """Renders Markdown with each `[n]` that has a source as a link to it, `[2][8][9][10]` as `[2,8–10]`.
+    """Renders Markdown with each `[n]` as a link to its source, and `[2][8][9][10]` as `[2,8–10]`.
 
-    `first_marks`: under which number's link each source is cited first.
+    `first_marks`: for each source, the number whose link cites it first.
     """
 
     def __init__(self, sources: Sequence[SearchResult], statements: StatementMarks) -> None:
@@ -101,7 +101,7 @@ class _CitationLinks:
         self._markdown.core.ruler.after("statements", "citations", self._link)
 
     def render(self, markdown: str, *, statements: bool = False) -> str:
-        """The Markdown as HTML; `statements`: with its statements marked."""
+        """Render Markdown as HTML. `statements`: mark its statements, too."""
         return str(self._markdown.render(markdown, {"statements": statements}))
 
     def _link(self, state: StateCore) -> None:
@@ -118,7 +118,7 @@ class _CitationLinks:
         return tokens
 
     def _split(self, text: str) -> list[Token]:
-        """The text with its marks as links: runs of marks stand at the odd places."""
+        """Replace the citation marks in a text by links."""
         tokens: list[Token] = []
         for place, part in enumerate(MARKS.split(text)):
             if place % 2:
@@ -128,7 +128,7 @@ class _CitationLinks:
         return tokens
 
     def _links(self, marks: str) -> Iterator[Token]:
-        """A link for each number of marks in a row; of a range the dash is one to those between."""
+        """Links for consecutive marks. In a range, the dash links to the sources between its ends."""
         groups, numbers = list(in_ranges(marks)), numbers_in(marks)
         if not 1 <= min(numbers) <= max(numbers) <= len(self._sources):
             yield _text(marks)
@@ -137,7 +137,7 @@ class _CitationLinks:
             begin, end = "[" if place == 1 else ",", "]" if place == len(groups) else ""
             yield from self._link_to([first], f"{begin}{first}{'' if others else end}")
             if others:
-                # A line may end behind a dash.
+                # Keep a range on one line.
                 yield Token("span_open", "span", 1, attrs={"class": "range"})
                 yield from self._link_to(others[:-1], "–")
                 yield from self._link_to(others[-1:], f"{others[-1]}{end}")
@@ -179,7 +179,7 @@ def _references(
     language: Language,
     folders: Sequence[Path],
 ) -> str:
-    """The cited sources, each of which shows its passages and leads back; how many others were read."""
+    """The cited sources, each with its passages and a link back; and how many others were read."""
     passages, items = passages_by_source(lines), []
     for each in references_of(report, passages, folders):
         number = each.number
@@ -197,13 +197,13 @@ def _references(
 
 
 def _names(sources: Sequence[SearchResult], language: Language, folders: Sequence[Path]) -> str:
-    """What the report's reader asks for at its end: the names of the files by number."""
+    """The list of file names by number, for readers who asked for one."""
     items = "".join(f"<li>{escape(shown_address(source.url, folders))}</li>" for source in sources)
     return f"<h2>{escape(WORDS[language].headings.sources)}</h2><ol>{items}</ol>" if items else ""
 
 
 def _details(passage: Passage) -> str:
-    """A passage that opens without a script, for who cannot hover."""
+    """A passage that opens without a script, for readers who cannot hover."""
     first = shorten(passage.text.partition("\n")[0], _SUMMARY_MOST)
     where = f"<strong>{escape(passage.heading)}</strong> " if passage.heading else ""
     text = escape(shorten(passage.text, _PASSAGE_MOST))
@@ -225,7 +225,7 @@ def _is_web(url: str) -> bool:
 
 
 def _page(theme: str, glance: str, body: str, language: Language, files: Collection[str]) -> str:
-    """The page; of local files it leads to those in `files`."""
+    """The whole page. `files`: the local files that it may link to."""
 
     def safe_attribute(_tag: str, name: str, value: str) -> str | None:
         is_safe = value.startswith(("#source-", "#cite-")) or value == _ABOUT or value in files or _is_web(value)
@@ -250,7 +250,7 @@ def _page(theme: str, glance: str, body: str, language: Language, files: Collect
 
 
 def _glance(head: ReportHead, language: Language) -> str:
-    """What kind of run it was, what to beware of, and the way to all the rest."""
+    """The facts at a glance: what kind of run it was, what to be careful about, and a link to the rest."""
     words = WORDS[language]
     status = f"{words.status}{words.colon}{words.statuses[head.status]}"
     glance = f'<span class="status {head.status}">{escape(status)}</span>'
@@ -264,14 +264,14 @@ def _glance(head: ReportHead, language: Language) -> str:
 
 
 def _about_run(head: ReportHead, links: _CitationLinks, language: Language) -> str:
-    """Every fact of the run, open to print."""
+    """All facts about the run, unfolded so that they print."""
     heading, facts = head_markdown(head, language).split("\n", 1)
     title = escape(heading.removeprefix("## "))
     return f'<section class="about-run"><h2 id="{_ABOUT[1:]}">{title}</h2>{links.render(facts)}</section>'
 
 
 PROOF_STYLE, PROOF_SCRIPT = (Path(__file__).with_name(f"proofs.{kind}") for kind in ("css", "js"))
-"""How proofs look, and how they open. The live page has both, too."""
+"""The style and script of proofs; the live page uses both, too."""
 _SCRIPT_HASH = b64encode(sha256(PROOF_SCRIPT.read_bytes()).digest()).decode()
 PAGE_POLICY = (
     f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{_SCRIPT_HASH}'; "

@@ -1,4 +1,4 @@
-"""What tells readers that a statement is calculated, a judgement or not found."""
+"""The marks that tell readers that a statement is calculated, a judgement or not found."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -60,7 +60,7 @@ def _in_line(statement: CitedSentence) -> str:
 
 
 class TableMarks(NamedTuple):
-    """The marks behind the names of a table's columns, and behind the cells of each of its rows."""
+    """The marks behind a table's column names, and behind the cells of each row."""
 
     columns: list[str]
     rows: list[list[str]]
@@ -69,7 +69,7 @@ class TableMarks(NamedTuple):
 def table_marks(table: Table, headings: Headings, listed: Mapping[str, int]) -> TableMarks:
     """A column whose cells are all calculated says so in its head; elsewhere each calculated cell has its mark.
 
-    A row of another kind, and one of whose cells none shows a result of its sums, has its mark behind its first text.
+    A row of another kind, or one in which no cell shows the result of a sum, is marked behind its first text.
     """
     calculated = [_calculated_cells(row) for row in table.rows]
     texts = [[bool(text.strip()) for text in row.texts()] for row in table.rows]

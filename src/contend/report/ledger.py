@@ -1,4 +1,4 @@
-"""The ledger of a published report: what each statement rests on, in which words and by which sum."""
+"""The ledger of a published report: the passages, quotes and sums that each statement rests on."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -15,9 +15,9 @@ from contend.text import WORDS
 
 
 class Origin(NamedTuple):
-    """The ids of the teams whose reports say a statement, and of those that found it independently, if several did.
+    """The ids of the teams whose reports say a statement, and of those that found it independently if several did.
 
-    Independently: by an action of their own, before other teams' evidence was offered to them.
+    Independently means by an action of their own, before other teams' evidence was offered to them.
     """
 
     teams: Sequence[str] = ()
@@ -25,10 +25,10 @@ class Origin(NamedTuple):
 
 
 class LedgerPassage(Record):
-    """A passage that statements rest on, as it was read. `id`: a hash of its text and one of its address.
+    """A passage that statements rest on, as it was read. `id`: a hash of its text and a hash of its address.
 
-    `text`: "" in ledgers of earlier releases for one that holds orders to AI systems. `read_at`: when the run retrieved
-    it, as `2026-11-28T06:43:00Z`; "" in reports of releases that did not keep it.
+    `text`: in ledgers of earlier releases, "" for a passage with orders to AI systems. `read_at`: when the run
+    retrieved it, as `2026-11-28T06:43:00Z`; "" in reports of earlier releases.
     """
 
     id: str
@@ -41,7 +41,7 @@ class LedgerPassage(Record):
 
 
 class LedgerCheck(Record):
-    """What was checked of a statement, by code or, as `judge`, by the judges' model; `detail`: what was found."""
+    """A check of a statement, by code or (`judge`) by the judges' model. `detail`: what it found."""
 
     check: Literal["quotes", "sums", "figures", "judge"]
     outcome: Literal["holds", "refuted", "doubted"]
@@ -49,11 +49,11 @@ class LedgerCheck(Record):
 
 
 class LedgerStatement(Record):
-    """A printed statement at its place in the draft.
+    """A printed statement, by its place in the draft.
 
-    `passages`: ids; `says`: what code checks, for a row its cells; `beside`: the names of the row's columns; `sums`:
-    each with its value; `doubt`: why the statement is marked in print; `checks`: those that were made, in their order;
-    `teams` and `found_by`: see `Origin`; `found`: the latter in words.
+    `passages`: ids; `says`: the text that code checks, for a row its cells; `beside`: the column names of a row;
+    `sums`: each with its value; `doubt`: why the statement is marked in print; `checks`: all checks made, in order;
+    `teams`, `found_by`: see `Origin`; `found`: `found_by` in words.
     """
 
     place: str
@@ -76,8 +76,8 @@ class LedgerStatement(Record):
 class PublishedReport(ResearchReport):
     """A report with its ledger. It also loads as a `ResearchReport`.
 
-    `question`: what the reader asked; `teams`: the ids of those that handed in a report; `elsewhere`: others wrote it,
-    as `Draft` has it.
+    `question`: the reader's question; `teams`: the ids of the teams that handed in a report; `elsewhere`: as in
+    `Draft`, somebody else wrote the text.
     """
 
     former_fields: ClassVar[frozenset[str]] = frozenset()
@@ -104,12 +104,11 @@ def with_ledger(
     origins: Mapping[str, Origin] = NO_ORIGINS,
     language: Language = "en",
 ) -> PublishedReport:
-    """The report with what its printed statements rest on, and what code refutes of them.
+    """Add the ledger to a report: what each printed statement rests on, and what code refutes of it.
 
-    `passages`: with their texts; `question`: what the reader asked, whose figures carry; `printed`: the statements of
-    the draft that stand in the report, by their texts; `doubts`: why statements are marked, by their texts; `judged`:
-    those that judges have read; `teams`: those with a report; `origins`: of statements by their places in what is
-    `presentable` of the draft.
+    `passages`: with texts; `question`: the reader's question, whose figures count as found; `printed`: the texts of the
+    draft's statements that the report prints; `doubts`: why statements are marked, by text; `judged`: the texts of
+    those that judges have read; `teams`: the teams with a report; `origins`: by place in the `presentable` draft.
     """
     found = WORDS[language].agreement.found
     by_id = {each.id: each for each in passages}
@@ -171,7 +170,7 @@ def _checks(statement: LedgerStatement, refuted: Sequence[Refutation], *, judged
 
 
 def proof_in(report: PublishedReport, statement: LedgerStatement) -> Proof:
-    """A statement of a ledger with all that it rests on there."""
+    """The proof of a statement, from its ledger alone."""
     by_id = {each.id: each for each in report.passages}
     sources = [Passage(**by_id[each].model_dump()) for each in statement.passages if each in by_id]
     others = (line for each in report.statements if each is not statement for line in (each.text, *each.sums))

@@ -1,7 +1,7 @@
-"""Model text as Markdown that shows what was written: code alone writes citations, headings, HTML and links.
+"""Make model text into Markdown that reads as written. Only code writes citations, headings, HTML and links.
 
-Nothing is taken out but citation marks, and addresses that no source has, which leave a word in their place. Marks in
-a row that code writes share their brackets.
+Only two things are removed: citation marks, and addresses that no source has, which a word replaces. Consecutive marks
+written by code share their brackets.
 """
 
 import html
@@ -31,7 +31,7 @@ _STANDS_FOR_A_NOUN = (
     (re.compile(r"\b(?:to|in|by|from|of|with|per|see)\Z", re.IGNORECASE), re.compile(r"\s?[,.;:)a-z]|\Z")),
     (re.compile(r"(?:\A|[、，])\s?\Z"), re.compile(r"\s?[a-z\u3041-\u3096]")),
 )
-"""What goes before and after a mark without which the sentence would be none: "According to [3], …"."""
+"""The text around a mark that the sentence needs as a noun: "According to [3], …"."""
 
 
 _ELEMENTS = (
@@ -49,7 +49,7 @@ _TAG = re.compile(
 )
 _OPENS_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _TYPE = re.compile(r"<([A-Za-z]\w*+)(?![^\s<>]*[@:])(>|(?=[^\s/>\w:-])|\Z)")
-"""`<String>`, and `<b` before a comma: no HTML. One in a row of attributes may be."""
+"""`<String>`, or `<b` before a comma: not HTML, unlike a name that attributes follow."""
 
 LINK = re.compile(r"!?\[([^\[\]]*)\]\(\s*+<?((?:[^()\s<>]|\([^()\s]*\))*+)>?(?:\s[^()]*+)?\)")
 _AUTOLINK = re.compile(r"<([^\s<>]+)>")
@@ -61,17 +61,16 @@ _CODE = re.compile("\x00(\\d+)\x01")
 
 
 def plain_sentence(text: str, sources: Collection[str] = ()) -> str:
-    """As `plain_text`; "" where nothing is said."""
+    """Like `plain_text`; "" if the text has no words."""
     plain, nowhere = plain_text(text, sources), WORDS[question_language(text)].unknown_address
     return plain if re.search(r"[\w`]", plain.replace(nowhere, "")) else ""
 
 
 def plain_text(text: str, sources: Collection[str] = (), *, in_cell: bool = False) -> str:
-    """The text on one line of Markdown that reads as it was written, with its emphasis and its code spans.
+    """Make a text into one line of Markdown that reads as written, with its emphasis and code spans.
 
-    Citation marks are taken out, and addresses that are not in `sources` (see `addresses`) leave a word in their place.
-    Links become their text and address; what would be HTML, a link or, but for a cell of a table, a block is escaped.
-    Code spans stay untouched.
+    Citation marks are removed. Addresses that are not in `sources` (see `addresses`) are replaced by a word. Links
+    become text and address. HTML, links and, unless `in_cell`, block marks are escaped. Code spans stay as they are.
     """
     pieces = split_code(" ".join(clean(text).split("\n")))
     code = pieces[1::2]
@@ -87,29 +86,29 @@ def plain_text(text: str, sources: Collection[str] = (), *, in_cell: bool = Fals
 
 
 def plain_heading(text: str) -> str:
-    """A model's title or heading as `plain_text`: no link, no HTML, no address, no anchor such as `{#setup}`."""
+    """Like `plain_text`, for a model's heading: without addresses and without an anchor such as `{#setup}`."""
     return plain_text(without_anchor(" ".join(text.split())), in_cell=True)
 
 
 def plain_title(text: str) -> str:
-    """A title on one line that opens no HTML element and no link, without an anchor such as `{#setup}`."""
+    """A title or name on one line, without HTML, links and an anchor such as `{#setup}`."""
     single = _TAG.sub("", _ACTIVE.sub("", clean(text, single_line=True)))
     linkless = LINK.sub(r"\1", without_anchor(single))
     return " ".join(_OPENS_TAG.sub(lambda match: "<" if _is_type(match) else "< ", linkless).split())
 
 
 def table_row(cells: Iterable[str]) -> str:
-    """Cells, inert already, as a line of a Markdown table."""
+    """A line of a Markdown table. `cells`: already escaped."""
     return f"| {' | '.join(cells)} |"
 
 
 def table_ruler(columns: int) -> str:
-    """The line below the names of a Markdown table's columns."""
+    """The line below the column names of a Markdown table."""
     return f"|{'---|' * columns}"
 
 
 def _cited_by_code(text: str, sources: set[str], language: Language) -> str:
-    """Taking a mark out can close the gap in another, so it is done again until nothing changes."""
+    """Remove citation marks. Removing one can complete another, so this repeats until nothing changes."""
     source, nowhere = WORDS[language].the_source, WORDS[language].unknown_address
     before = None
     while text != before:
@@ -122,7 +121,7 @@ def _cited_by_code(text: str, sources: set[str], language: Language) -> str:
 
 
 def _without_mark(match: re.Match[str], source: str) -> str:
-    """Nothing, or a noun where the mark stood for one; brackets with a 0 are no mark: no list begins with it."""
+    """What replaces a mark: nothing, or a noun if the sentence needs one. Brackets with a 0 are not a mark and stay."""
     if any(int(number) == 0 for number in re.findall(r"\d+", match[0])):
         return match[0]
     text, begin, end = match.string, match.start(), match.end()
@@ -147,7 +146,7 @@ def _bare(match: re.Match[str]) -> str:
 
 
 def _address_of_source(address: str, sources: set[str], nowhere: str) -> str:
-    """The address if a source has it, else that none has, and the punctuation that followed it."""
+    """The address if a source has it, else `nowhere`; with the punctuation that followed it."""
     return address if address_key(address) in sources else nowhere + address[len(without_tail(address)) :]
 
 
@@ -161,22 +160,22 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def _is_type(match: re.Match[str]) -> bool:
-    """Whether what begins here is `<String>` or a comparison, and not an element of HTML."""
+    """Whether this is something like `<String>` or a comparison, and not an HTML element."""
     name = _TYPE.match(match.string, match.start())
     return name is not None and not (name[2] == ">" and name[1].lower() in _ELEMENTS.split("|"))
 
 
 def _unescape(text: str) -> str:
-    """Entities as what they stand for, or they could spell what is looked for."""
+    """Decode entities, which could otherwise hide what is searched for."""
     while (plain := _ENTITY.sub(lambda match: html.unescape(match[0]), text)) != text:
         text = plain
     return text
 
 
 DOUBTFUL_SIGN = "⚠"
-"""Stands behind a published sentence that its source was not seen to say."""
+"""The sign behind a printed sentence that no source was seen to support."""
 MARKS = re.compile(r"((?:\[[1-9]\d*\])+)")
-"""Marks in a row."""
+"""Consecutive citation marks."""
 _LEAST_IN_RANGE = 3
 
 
@@ -185,7 +184,7 @@ def numbers_in(marks: str) -> list[int]:
 
 
 def in_ranges(marks: str) -> Iterator[Sequence[int]]:
-    """The numbers of marks in a row: three or more that follow one another by one together; every other one alone."""
+    """Group the numbers of consecutive marks: three or more numbers that count up by one form a range."""
     numbers = numbers_in(marks)
     begin = 0
     while begin < len(numbers):
@@ -198,7 +197,7 @@ def in_ranges(marks: str) -> Iterator[Sequence[int]]:
 
 
 def with_joined_marks(markdown: str) -> str:
-    """Markdown whose marks `[2][8][9][10]` read `[2,8–10]`; code stays as it is."""
+    """Join consecutive marks: `[2][8][9][10]` becomes `[2,8–10]`. Code stays as it is."""
 
     def in_brackets(marks: re.Match[str]) -> str:
         groups = in_ranges(marks[0])

@@ -1,4 +1,4 @@
-"""What carries each statement of a report, as the page shows it: quotes in their passages, sums with their inputs."""
+"""Render the proof of each statement for the page: quotes in their passages, sums with their inputs."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -18,16 +18,16 @@ from contend.text import WORDS, shorten
 
 FILTERS = ("calculated", "judgement", "not_found", "doubted")
 _MOST = 600
-"""Characters of a passage that are shown around a quote."""
+"""The most characters of a passage to show around a quote."""
 _SIGNS = re.compile(rf"(?:~~)?(?: {DOUBTFUL_SIGN})?")
 _ROW_MARK_UP = re.compile(rf"[|\\~{DOUBTFUL_SIGN}\s]")
 
 
 class StatementMarks:
-    """Marks the statements in a report's Markdown, so that each leads to its proof.
+    """Marks the statements in a report's Markdown, so that each opens its proof.
 
-    A sentence becomes a `<span>`, a row of a table gets the same attributes. `shown` are the statements that were met,
-    by their places.
+    A sentence is put into a `<span>`; a table row gets the same attributes. `shown`: the statements marked so far, by
+    place.
     """
 
     def __init__(self, report: PublishedReport | None, lines: Sequence[PublishedLine]) -> None:
@@ -37,7 +37,7 @@ class StatementMarks:
         self._next = 0
 
     def use(self, markdown: MarkdownIt) -> None:
-        """Have these statements marked where the environment asks for it by `statements`."""
+        """Add the rule that marks statements to a parser. It works where the environment sets `statements`."""
         markdown.core.ruler.after("inline", "statements", self._mark)
 
     def _mark(self, state: StateCore) -> None:
@@ -58,7 +58,7 @@ class StatementMarks:
             row[0].attrs |= self._attributes(at)
 
     def _sentences(self, content: str, state: StateCore) -> Iterator[Token]:
-        """The text with each of its statements in a span."""
+        """Put each statement of the text into a span."""
         done = 0
         while content[done:].strip():
             at = self._find(lambda line: line in content[done:])  # noqa: B023 - called at once
@@ -79,7 +79,7 @@ class StatementMarks:
         yield from _inline(content[done:], state)
 
     def _find(self, fits: Callable[[str], bool]) -> int | None:
-        """The next of the lines that fits; those before it are passed over."""
+        """The place of the next line that fits; lines before it are skipped. None if no line fits."""
         at = next((at for at in range(self._next, len(self._lines)) if fits(self._lines[at].text)), None)
         self._next = self._next if at is None else at + 1
         return at
@@ -104,7 +104,7 @@ def _inline(text: str, state: StateCore) -> list[Token]:
 
 
 def proof_id(place: str) -> str:
-    """`proof-2-1-3`, `proof-summary-1`."""
+    """The HTML id of a proof, such as `proof-2-1-3` or `proof-summary-1`."""
     return f"proof-{re.sub(r'[^a-z0-9]', '-', place)}"
 
 
@@ -120,7 +120,7 @@ def kinds_of(statement: LedgerStatement) -> list[str]:
 
 
 def filters_html(statements: Sequence[LedgerStatement], language: Language) -> str:
-    """A button for each kind that the report has, with how many; "" without any."""
+    """A filter button, with a count, for each kind in the report; "" if there is none."""
     words, kinds = WORDS[language].proof, [kind for each in statements for kind in kinds_of(each)]
     buttons = "".join(
         f'<button type="button" class="filter" data-filter="{each}" aria-pressed="false">'
@@ -133,7 +133,7 @@ def filters_html(statements: Sequence[LedgerStatement], language: Language) -> s
 
 
 def proofs_html(report: PublishedReport, statements: Sequence[LedgerStatement], language: Language) -> str:
-    """What carries each of these statements; nothing in it is markup but what is made here."""
+    """The proofs of these statements as HTML. All text in them is escaped."""
     passages = {each.id: each for each in report.passages}
     numbers = {source.url: number for number, source in enumerate(report.sources, start=1)}
     return "".join(
@@ -163,7 +163,7 @@ def _proof(statement: LedgerStatement, passages: Sequence[LedgerPassage], langua
 
 
 def _source(statement: LedgerStatement, passage: LedgerPassage, number: int | None, language: Language) -> str:
-    """A passage's place, and what of it carries the statement: its quotes with their context, or inputs of its sums."""
+    """A passage's place, with the quotes or inputs of sums that the statement takes from it, in context."""
     where = " › ".join(filter(None, [passage.title, passage.heading]))
     day = passage.read_at.partition("T")[0]
     read = f' <span class="read">{escape(WORDS[language].proof.read_at.format(day=day))}</span>' if day else ""
@@ -184,7 +184,7 @@ def _excerpt(statement: LedgerStatement, text: str) -> str:
 
 
 def _highlighted(text: str, spans: Sequence[Span], parts: Sequence[Span]) -> str:
-    """These parts of a text as HTML, with the spans inside `<mark>`."""
+    """The parts of a text as HTML, with spans in `<mark>`."""
     marked = {at for span in spans for at in range(span.begin, span.end)}
     excerpts = []
     for part in parts:

@@ -1,4 +1,4 @@
-"""A report in Markdown that others wrote, in whatever layout: its list of references, and a draft of what it says."""
+"""Read a report in Markdown that somebody else wrote, in any layout: its references, and its text as a draft."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -54,7 +54,7 @@ _UNCITED = (
     re.escape(line).replace(r"\{count\}", r"[\d,]+") for words in WORDS.values() for line in words.counts["uncited"]
 )
 _OWN_LINES = re.compile(rf"^(?:{re.escape(GENERATED_AT)}: [\d: -]+ UTC|\*(?:{'|'.join(_UNCITED)}))\*$", re.MULTILINE)
-"""The report's date, and how many documents it does not cite."""
+"""Lines that contend adds to a report: its date, and the number of documents it does not cite."""
 _HEADING = re.compile(r" {0,3}(?:#{1,6}[ \t]|\*\*[^*]{1,80}\*\*:?\s*\Z|[^\W\d_][^.!?。：:]{0,40}[:：]\s*\Z)")
 _AROUND_NAME = re.compile(r"^[\s#*_\d.)]+|[\s#*_:：]+$")
 _DEFINITION = re.compile(r" {0,3}(?:[-*+][ \t]+)?\[\^?(\d{1,3})\]:[ \t]*(?=\S)")
@@ -64,14 +64,14 @@ _PART = re.compile(r"(\d+)(?:\s?[–-]\s?\^?(\d+))?")
 
 
 class Reference(NamedTuple):
-    """An entry as it is written, and its web address; "" where it has none."""
+    """An entry of a list of references, as written, and its web address; "" if it has none."""
 
     text: str
     address: str
 
 
 class ReferencedText(NamedTuple):
-    """A text without contend's own words on a run; its body, each mark as `[n]`; its list of references by number."""
+    """A text without contend's appendix; its body, with every mark as `[n]`; its references by number."""
 
     text: str
     body: str
@@ -89,10 +89,10 @@ class _Entry(NamedTuple):
 
 
 def read_references(markdown: str) -> ReferencedText:
-    """A text and its references: numbered lists, `[1]: url`, `[1] Title, url` and footnotes `[^1]: …`.
+    """Separate a text from its references: numbered lists, `[1]: url`, `[1] Title, url` and footnotes `[^1]: …`.
 
-    A numbered list is one of references under a heading that says so, or where half of its entries have an address and
-    the rest of the text cites by number.
+    A numbered list counts as references if its heading says so, or if half of its entries have an address and the rest
+    of the text cites by number.
     """
     text = _OWN_LINES.sub("", "\n".join(_without_appendix(markdown.split("\n"))))
     lines = text.split("\n")
@@ -120,7 +120,7 @@ def read_references(markdown: str) -> ReferencedText:
 
 
 def _without_appendix(lines: list[str]) -> list[str]:
-    """The lines without contend's own words on run and teams, which end with the file or its list of references."""
+    """Remove contend's own appendix about run and teams, which ends at the references or the end of the file."""
     begin = next((place for place, line in enumerate(lines) if line in _APPENDICES), None)
     if begin is None:
         return lines
@@ -129,12 +129,12 @@ def _without_appendix(lines: list[str]) -> list[str]:
 
 
 def _heading_name(line: str) -> str:
-    """A heading by which a part is known: without its marks and its number, in small letters."""
+    """The text of a heading, to recognize parts: in small letters, without marks and number."""
     return _AROUND_NAME.sub("", line).casefold()
 
 
 def _entries(lines: list[str], begin: int, end: int) -> list[_Entry]:
-    """The entries of a list, each with the indented lines that belong to it."""
+    """The entries of a list, each with its indented continuation lines."""
     entries: list[_Entry] = []
     within = False
     for place in range(begin, end):
@@ -159,7 +159,7 @@ def _address(entry: str) -> str:
 
 
 def _singly(match: re.Match[str], entries: Collection[int]) -> str:
-    """Each number with a mark of its own. What has a 0, or a range that the references do not have, is an interval."""
+    """Split a mark into one per number. With a 0, or a range that no reference has, it is an interval and stays."""
     numbers: list[int] = []
     for first, last in _PART.findall(match[1]):
         part = range(int(first), int(last or first) + 1)
@@ -170,9 +170,9 @@ def _singly(match: re.Match[str], entries: Collection[int]) -> str:
 
 
 class ReadDraft(NamedTuple):
-    """A draft whose sentences name references in `passages`, by key; the references by key.
+    """A draft whose sentences name references (by key) in `passages`; and the references by key.
 
-    A key is the reference's address, else its text, else the mark of which the list of references has no entry.
+    A key is the reference's address, else its text, or the mark itself if the references have no such entry.
     """
 
     draft: Draft
@@ -180,13 +180,13 @@ class ReadDraft(NamedTuple):
 
 
 def read_draft(markdown: str) -> ReadDraft:
-    """The report as it is written: summary, findings and limits under the headings that contend gives them.
+    """Read a report as a draft. Summary, findings and limits are recognized by the headings that contend gives them.
 
-    What stands under none of them is the body. A report without summary or findings has the first sentences for them.
-    Citations are `[n]` with a list of references, links, and addresses in the text.
+    Everything else is the body. Without summary or findings, the first sentences take their place. Citations are `[n]`
+    with a list of references, links, and addresses in the text.
 
     Raises:
-        DraftError: it says nothing.
+        DraftError: the report has no statement.
     """
     references = read_references(markdown)
     reader = _Reader(references.entries)
@@ -195,7 +195,7 @@ def read_draft(markdown: str) -> ReadDraft:
 
 
 class _Part(NamedTuple):
-    """What stands under a heading; `field` is that of contend's own parts, None for a section of the body."""
+    """The text under a heading. `field`: the field of `Draft` for contend's own parts; None for other sections."""
 
     field: str | None
     heading: str
@@ -206,7 +206,7 @@ class _Part(NamedTuple):
 
 
 class _Reader:
-    """Reads a body, and keeps what it cites."""
+    """Reads a body and collects its citations."""
 
     def __init__(self, entries: dict[int, Reference]) -> None:
         self.title = ""
@@ -275,7 +275,7 @@ class _Reader:
             yield Table(columns=[without_marks(head[at]) for at in columns], rows=filled_rows)
 
     def _sentences(self, text: str) -> list[CitedSentence]:
-        """Marks that stand alone after a full stop belong to what goes before them."""
+        """Split a text into statements. Marks alone after a full stop belong to the statement before them."""
         sentences: list[CitedSentence] = []
         for each in split_sentences(text):
             sentence = self._statement(each)
@@ -291,7 +291,7 @@ class _Reader:
         return CitedSentence(text=statement, passages=self._keys_in(text)) if re.search(r"\w", statement) else None
 
     def _keys_in(self, text: str) -> list[str]:
-        """The keys of what a text cites."""
+        """The keys of the references that a text cites."""
         plain = without_code(text)
         keys = [self._key(int(number)) for number in MARK.findall(plain)]
         for address in (without_tail(match[0]) for match in ADDRESS.finditer(plain)):
@@ -307,7 +307,7 @@ class _Reader:
 
 
 def _only_marks(cells: Sequence[str]) -> bool:
-    """Whether a table's column holds citations and nothing else, as contend's own tables have one."""
+    """Whether a table column contains only citations."""
     with_mark = [cell for cell in cells if MARK.search(cell)]
     return (
         bool(with_mark)

@@ -1,4 +1,4 @@
-"""The references of a published report: what it cites, each on one line, and how many documents were only read."""
+"""The references of a published report: one line per cited source, and how many other documents were read."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ _MOST_PLACES = 3
 
 
 class PublishedReference(NamedTuple):
-    """A cited source: its number, title, authors and day; its address, and the pages or headings that are cited."""
+    """A cited source: number, title, authors and day, address, and the cited pages or headings."""
 
     number: int
     title: str
@@ -28,14 +28,14 @@ class PublishedReference(NamedTuple):
 
     @property
     def is_named(self) -> bool:
-        """Whether its address says more than its title, which of a file without headings is its name."""
+        """Whether the address adds something to the title. The title of a file without headings is its name."""
         return self.address != self.title
 
 
 def references_of(
     report: ResearchReport, passages: Mapping[int, Sequence[Passage]], folders: Sequence[Path]
 ) -> list[PublishedReference]:
-    """The cited sources in their order. `passages`: those behind each, by its number."""
+    """The cited sources, in order. `passages`: the passages of each source, by its number."""
     return [
         _reference(number, source, passages.get(number, ()), folders)
         for number, source in enumerate(report.cited_sources(), start=1)
@@ -53,7 +53,7 @@ def _reference(
 
 
 def uncited_line(report: ResearchReport, language: Language) -> str:
-    """How many documents were read and are not cited; "" if there are none."""
+    """The line that says how many documents were read but not cited; "" if none."""
     count = len(report.sources) - report.cited_count()
     return count_text(count, "uncited", language) if count else ""
 
@@ -66,9 +66,9 @@ def published_markdown(
     lines: Sequence[PublishedLine] = (),
     folders: Sequence[Path] = (),
 ) -> str:
-    """The report, its references and its appendix as one Markdown text.
+    """Join the report, its references and its appendix into one Markdown text.
 
-    In a report with headings of its own, the appendix comes before the references. `lines`: those of its draft.
+    If the report has its own headings, the appendix comes before the references. `lines`: those of its draft.
     """
     heading = f"## {WORDS[language].headings.references}"
     body, _, entries = report.to_markdown(language, folders=folders).rpartition(f"\n{heading}\n")
@@ -91,7 +91,7 @@ def _line(reference: PublishedReference) -> str:
 
 
 def passages_by_source(lines: Sequence[PublishedLine]) -> dict[int, list[Passage]]:
-    """The passages behind each source's marks, by its number."""
+    """The passages cited by each source's marks, by source number."""
     by_number: dict[int, dict[str, Passage]] = {}
     for line in lines:
         for number, passages in line.marks:

@@ -1,6 +1,6 @@
-"""What a run without a language model has: the passages nearest to each part of a question.
+"""A run without a language model: it shows the passages nearest to each part of the question.
 
-Pure and deterministic: the peer of `llm/` that needs no key. Nobody judges whether a passage answers.
+Pure and deterministic; needs no key. Nobody judges whether a passage answers the question.
 """
 
 from contend.search.editions import Edition, newest_editions, newest_first

@@ -1,4 +1,4 @@
-"""Which documents are editions of one another, by their names, titles and days, and which of them is the newest."""
+"""Find documents that are editions of the same text, by name, title and day, and the newest of them."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ Rank = tuple[int, ...]
 
 
 class Edition(NamedTuple):
-    """A document, as its name, its title and the day in it tell of its edition."""
+    """A document with what tells its edition: its name, its title and the day in it."""
 
     url: str
     title: str
@@ -32,8 +32,8 @@ class Edition(NamedTuple):
 def newest_editions(documents: Iterable[Edition]) -> dict[str, Edition]:
     """For each superseded document, by its address, the newest edition.
 
-    Documents are editions of one another where name or title differ in nothing but a version or a day. Without a
-    version or a day of both, none is newer.
+    Two documents are editions of the same text if their names or titles differ only in a version or a day. Neither is
+    newer unless both have a version, or both a day.
     """
     groups: dict[object, list[Edition]] = {}
     for document in documents:
@@ -59,9 +59,9 @@ Hit = TypeVar("Hit", bound=_HasAddress)
 
 
 def newest_first(hits: Sequence[Hit], most: int, *, newest: Mapping[str, Edition]) -> list[Hit]:
-    """At most so many of the hits: one of a superseded edition brings the newest's best hit with it, and stands last.
+    """At most `most` hits. A hit of a superseded edition brings the best hit of the newest one, and comes last.
 
-    `newest`: what `newest_editions` gave.
+    `newest`: the result of `newest_editions`.
     """
 
     def with_newest(hit: Hit) -> list[Hit]:
@@ -73,7 +73,7 @@ def newest_first(hits: Sequence[Hit], most: int, *, newest: Mapping[str, Edition
 
 
 def _keys(document: Edition) -> list[object]:
-    """What editions of one document share: its name, and its title, each within its folder, without version and day."""
+    """What editions of one text share: name and title, each within its folder, without version and day."""
     folder = _words(_path(document).parent.name)
     name = _words(_path(document).stem)
     title = _words(document.title.removesuffix(f" ({_path(document).name})"))
@@ -99,7 +99,7 @@ def _version(document: Edition) -> Rank | None:
 
 
 def _day(document: Edition) -> Rank | None:
-    """In its name, or told by the document itself; a year alone comes before its days."""
+    """The day in the document's name, or its own day. A year alone sorts before its days."""
     if document.published:
         return tuple(int(part) for part in document.published.split("-"))
     match = next(filter(None, map(_DAY.search, _texts(document))), None)

@@ -1,4 +1,4 @@
-"""A question's parts, and what of a found section is shown of each."""
+"""Split a question into parts, and choose what to show of each section found."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from contend.text import (
 from contend.text.characters import CJK, HAN
 
 _CHARACTERS = {"en": 700, "ja": 350}
-"""About so much of a section is shown."""
+"""About how many characters of a section are shown."""
 
 _NUMBER = re.compile(r"(?:(?<![\w.,(（])(\d{1,2})[.)）．、](?!\d)|(?<![A-Za-z\d])[(（](\d{1,2})[)）]|([①-⑳]))\s*")
 _OTHER_STOPS = re.compile(r"(?<=[؟।॥])\s*")
@@ -29,9 +29,9 @@ _RULER = re.compile(r"\|?[\s:|-]+\Z")
 
 
 class ShownPassage(NamedTuple):
-    """A passage word for word, in blocks of Markdown; `words`: the terms of the part that it has.
+    """A passage word for word, in blocks of Markdown. `words`: the terms that it shares with the part.
 
-    `newest`: the newest edition of its document, where that is another one.
+    `newest`: the newest edition of its document; None if it is the newest itself.
     """
 
     url: str
@@ -54,9 +54,9 @@ class PartPassages(NamedTuple):
 
 
 def parts_of(question: str) -> list[str]:
-    """The sentences, lines and numbered items of a question; all of it where none is apart.
+    """The parts of a question: its sentences, lines and numbered items, or all of it if there is only one.
 
-    A line that only leads in, as in `Tell me:`, is no part.
+    A line that only introduces others, such as `Tell me:`, is not a part.
     """
     lines = [line.strip() for item in _items(clean(question)) for line in item.splitlines()]
     stops = [piece for line in lines for piece in _OTHER_STOPS.split(without_item_mark(line))]
@@ -66,7 +66,7 @@ def parts_of(question: str) -> list[str]:
 
 
 def _items(text: str) -> Iterator[str]:
-    """The text cut where numbers count from 1, as in `1. … 2. …` and `(1) … (2) …`."""
+    """Split a text at numbers that count from 1, as in `1. … 2. …` or `(1) … (2) …`."""
     marks: list[re.Match[str]] = []
     for match in _NUMBER.finditer(text):
         if int(normalize(match[match.lastindex or 0])) == len(marks) + 1:
@@ -79,9 +79,9 @@ def _items(text: str) -> Iterator[str]:
 
 
 def content_terms(text: str) -> frozenset[str]:
-    """The terms that a part is about: word stems; of Japanese and Chinese pairs of kanji or katakana.
+    """The content terms of a part: word stems; for Japanese and Chinese, pairs of kanji or katakana.
 
-    What stands between those in Japanese is grammar.
+    In Japanese, everything between those is grammar.
     """
     plain = normalize(text)
     pairs = (run[place : place + 2] for run in _CHARACTER_RUN.findall(plain) for place in range(max(1, len(run) - 1)))
@@ -89,7 +89,7 @@ def content_terms(text: str) -> frozenset[str]:
 
 
 def passages_of(part: str, hits: Sequence[FoundPassage], newest: dict[str, Edition]) -> list[ShownPassage]:
-    """What is shown of the hits, in their order: those that have a word of the part."""
+    """What to show of the hits, in their order. Hits that share no term with the part are left out."""
     wanted = content_terms(part)
     shown = (_shown(wanted, hit, newest.get(hit.result.url)) for hit in hits)
     return [passage for passage in shown if passage.words and passage.blocks]
@@ -103,7 +103,7 @@ def _shown(wanted: frozenset[str], hit: FoundPassage, newest: Edition | None) ->
 
 
 def _excerpt(blocks: Sequence[str], wanted: frozenset[str], most: int) -> list[str]:
-    """The run of blocks, or of sentences of long ones, that has most of the terms in about so many characters."""
+    """The consecutive blocks, or sentences of a long block, with the most terms in about `most` characters."""
     units = [(place, text) for place, block in enumerate(blocks) for text in _sentences(block, most)]
     found = [wanted.intersection(terms(text)) for _, text in units]
     best, words = range(0), -1
@@ -128,7 +128,7 @@ def _joined(sentences: Sequence[str]) -> str:
 
 
 def _table_head(blocks: Sequence[str], place: int) -> list[str]:
-    """The names of the columns, and the line below them, of the table that an excerpt begins within."""
+    """The column names, and the line below them, of the table in which an excerpt begins."""
     begin = place
     while begin and is_row(blocks[begin]) and is_row(blocks[begin - 1]):
         begin -= 1
@@ -145,5 +145,5 @@ def is_code(block: str) -> bool:
 
 
 def is_ruler(block: str) -> bool:
-    """Whether a row is the line below the names of a table's columns."""
+    """Whether a row is the line below the column names."""
     return is_row(block) and _RULER.match(block) is not None

@@ -1,4 +1,4 @@
-"""The passages of a search as a report: under each part of the question, with file and heading or page."""
+"""The report of a search: the passages for each part of the question, with file and heading or page."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ _MOST_FINDINGS = 20
 
 
 def search_report(question: str, parts: Sequence[PartPassages], language: Language) -> ResearchReport:
-    """What was found as a report like any: the first passage of each part, all passages, the parts without one."""
+    """Build the report: the first passage of each part as findings, all passages, and the parts without any."""
     words, found = WORDS[language], [each for each in parts if each.passages]
     numbers = {url: number for number, url in enumerate(_urls(parts), start=1)}
     findings = [f"{_finding(each.passages[0])}[{numbers[each.passages[0].url]}]" for each in found]
@@ -35,7 +35,7 @@ def search_report(question: str, parts: Sequence[PartPassages], language: Langua
 
 
 def _urls(parts: Sequence[PartPassages]) -> list[str]:
-    """The sources in the order of the parts' first passages, then of the others."""
+    """The sources: first those of each part's first passage, then all others, in the order of the parts."""
     first = [each.passages[0] for each in parts if each.passages]
     others = [passage for each in parts for passage in each.passages]
     return list(dict.fromkeys(passage.url for passage in (*first, *others)))
@@ -74,7 +74,7 @@ def _part(part: PartPassages, numbers: dict[str, int], words: Words) -> Iterator
 
 
 def _superseded(passage: ShownPassage, words: Words) -> str:
-    """The newest edition, with its folder where its name is the same."""
+    """The note that names the newest edition; with its folder if both have the same file name."""
     if (newest := passage.newest) is None:
         return ""
     name = file_name(newest.url)
@@ -84,7 +84,7 @@ def _superseded(passage: ShownPassage, words: Words) -> str:
 
 
 def _printed_blocks(passage: ShownPassage) -> Iterator[list[str]]:
-    """The lines of each paragraph, list, table and block of code."""
+    """The lines of each paragraph, list, table or code block of the passage."""
     for kind, group in groupby(passage.blocks, key=_kind):
         blocks = list(group)
         match kind:
@@ -105,7 +105,7 @@ def _kind(block: str) -> str:
 
 
 def _table(rows: Sequence[str], words: frozenset[str]) -> Iterator[str]:
-    """The rows as a table; without the names of its columns, the first row stands for them."""
+    """The rows as a Markdown table. Without column names, the first row takes their place."""
     names, *others = [_cells(row) for row in rows if not is_ruler(row)] or [[]]
     yield table_row(_cell(name, words) for name in names)
     yield table_ruler(len(names))
@@ -119,7 +119,7 @@ def _cells(row: str) -> list[str]:
 
 
 def _finding(passage: ShownPassage) -> str:
-    """The block of a passage with most of the words, on one line: a row with the names of its columns."""
+    """The block of a passage with the most terms, on one line. A table row gets its column names."""
     blocks = [block for block in passage.blocks if not is_ruler(block)]
     best = max(blocks, key=lambda block: len(passage.words.intersection(terms(block))))
     if is_code(best):
@@ -141,7 +141,7 @@ def _cell(text: str, words: frozenset[str]) -> str:
 
 
 def _inline(text: str, words: frozenset[str] = frozenset()) -> str:
-    """The text as its document shows it, inert in Markdown, with the words that were asked for in bold."""
+    """Escape a text for Markdown, with the words of the question in bold."""
     pieces = split_code(clean(text, single_line=True))
     pieces[::2] = [_emphasize(_MARK_UP.sub(lambda match: match[1] or "", piece), words) for piece in pieces[::2]]
     return "".join(pieces)
@@ -158,7 +158,7 @@ def _emphasize(text: str, words: frozenset[str]) -> str:
 
 
 def _pieces(run: str, wanted: frozenset[str]) -> list[tuple[bool, str]]:
-    """A run of Japanese or Chinese in pieces: whether each is of wanted terms, and its text."""
+    """Split a run of Japanese or Chinese into pieces: whether each consists of wanted terms, and its text."""
     hits = {
         at
         for place in range(len(run))

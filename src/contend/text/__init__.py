@@ -1,7 +1,7 @@
-"""Text in English and Japanese: cleaned, counted, cut, split, compared, and the words that people read.
+"""Text in English and Japanese: clean, count, cut, split and compare it; and the words that people read.
 
-Pure, no heavy imports. `en.py` and `ja.py` hold the languages as data, `reasons_ja.toml` why
-something is not read.
+Pure, without heavy imports. `en.py` and `ja.py` hold the languages as data; `reasons_ja.toml` translates the reasons
+why something could not be read.
 """
 
 import re
@@ -66,21 +66,21 @@ WORDS: Mapping[Literal["en", "ja"], Words] = MappingProxyType({"en": Words(), "j
 
 
 def count_text(number: int, thing: str, language: Literal["en", "ja"] = "en", **values: object) -> str:
-    """The number with what is counted, one of `Words.counts`: `1 source`, `7 sources`."""
+    """A number with its noun: `1 source`, `7 sources`. `thing`: a key of `Words.counts`."""
     one, several = WORDS[language].counts[thing]
     return (one if number == 1 else several).format(count=f"{number:,}", **values)
 
 
 @cache
 def _reasons() -> dict[re.Pattern[str], str]:
-    """What is said in Japanese, by the pattern of what is said in English; the more exact ones lead."""
+    """The Japanese sentences by patterns of the English ones, the more exact patterns first."""
     said = tomllib.loads(Path(__file__).with_name("reasons_ja.toml").read_text("utf-8"))
     templates = sorted(said, key=lambda each: -len(re.sub(r"{\w+}", "", each)))
     return {re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(each))): said[each] for each in templates}
 
 
 def reason_text(reason: str, language: Literal["en", "ja"]) -> str:
-    """Why a file, a page or a source is not read, which sources say in English; what they quote stays as it is."""
+    """Translate the reason why a file, page or source was not read. Quoted text stays as it is."""
     if language == "en":
         return reason
     for pattern, template in _reasons().items():
@@ -91,5 +91,5 @@ def reason_text(reason: str, language: Literal["en", "ja"]) -> str:
 
 
 def shown_score(score: float | None, language: Literal["en", "ja"] = "en") -> str:
-    """A score of 0.0 to 1.0 as `87.3/100`; None as the language's word for unscored, never as 0."""
+    """A score from 0.0 to 1.0 as `87.3/100`; for None, the word for unscored."""
     return WORDS[language].unscored if score is None else f"{score * 100:.1f}/100"

@@ -1,4 +1,4 @@
-"""Text by its characters: cleaned and cut, its addresses, its language, its terms, and how many tokens it takes."""
+"""The characters of a text: clean and cut it, find addresses and terms, tell its language, estimate its tokens."""
 
 import re
 import unicodedata
@@ -16,7 +16,7 @@ HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff
 KANA = "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d"
 CJK = HAN + KANA
 
-# Invisible characters can hide instructions, reorder what a reader sees or make equal words differ.
+# Invisible characters can hide instructions, reorder the visible text, or make equal words differ.
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
@@ -27,9 +27,10 @@ _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 
 
 def clean(text: str, *, single_line: bool = False) -> str:
-    """The text in NFC without control (but newline and tab), zero-width, bidi and lone surrogate characters or colours.
+    """The text in NFC, without terminal colours and control, zero-width, bidi and lone surrogate characters.
 
-    Line ends become newlines; `single_line` makes every run of white space one space and strips the ends.
+    Newlines and tabs stay; other line ends become newlines. `single_line`: each run of white space becomes one space,
+    and the ends are stripped.
     """
     if _PLAIN.fullmatch(text):
         visible = text
@@ -40,37 +41,37 @@ def clean(text: str, *, single_line: bool = False) -> str:
 
 
 _MOST_MARKS = 30
-"""Combining marks in a row, as in Unicode's stream-safe text format (UAX #15): no script writes as many."""
+"""The most combining marks in a row, as in Unicode's stream-safe text format (UAX #15). No script uses as many."""
 
 
 def normalize(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFKC") -> str:
-    """The text in a normal form, in time linear in its length: without the marks above 30 in a row.
+    """The text in a Unicode normal form, in linear time: of more than 30 combining marks in a row, the rest is removed.
 
-    Sorting a long run of marks takes `unicodedata` the square of its length, while no other thread can work.
+    `unicodedata` sorts a run of marks in quadratic time and blocks all other threads meanwhile.
     """
     if text.isascii():
         return text
     mark, too_many = _mark_patterns()
-    # Of more than 30 marks in a row, one stands at a place that 30 divides: most texts are looked at no further.
+    # More than 30 marks in a row cover a place that 30 divides. For most texts, this quick look is enough.
     few_marks = too_many.sub(r"\1", text) if mark.search(text[::_MOST_MARKS]) else text
     return unicodedata.normalize(form, few_marks)
 
 
 def fold(text: str) -> str:
-    """The text in small letters of one form, its words a space apart: what differs in nothing else is the same."""
+    """The text for comparison: normalized, in small letters, with single spaces."""
     return " ".join(normalize(text).casefold().split())
 
 
 @lru_cache(maxsize=1)
 def _mark_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """A mark, and too many of them. Made at first use: it looks at each character up to the last one that combines."""
+    """Patterns for one combining mark and for too many. Built at first use, because that looks at every character."""
     combining = "".join(filter(unicodedata.combining, map(chr, range(0x300, 0x20000))))
     mark = f"[{combining}{_UNFOLD_TO_MARKS}]"
     return re.compile(mark), re.compile(f"({mark}{{{_MOST_MARKS}}}){mark}+")
 
 
 _UNFOLD_TO_MARKS = "\u0f73\u0f75\u0f81\uff9e\uff9f"
-"""Characters that combine with nothing themselves, but consist of some that do."""
+"""Characters that are no combining marks, but decompose into some."""
 
 _ELLIPSIS = "…"
 _UNBROKEN = re.compile(rf"[^\s{CJK}]*\Z")
@@ -78,7 +79,7 @@ LONGEST_WORD = 40
 
 
 def shorten(text: str, limit: int) -> str:
-    """At most `limit` characters, cut between words where one ends nearby, with "…" for what was cut."""
+    """Cut a text to at most `limit` characters, "…" included; between words if one ends nearby."""
     if len(text) <= limit:
         return text
     if limit <= 0:
@@ -114,19 +115,19 @@ _AFTER_ADDRESS = ".,;:!?)]}'*_"
 
 
 def addresses(text: str) -> set[str]:
-    """The addresses that stand in a text, as `address_key` has them."""
+    """The addresses in a text, each as its `address_key`."""
     return {address_key(match[0]) for match in ADDRESS.finditer(text)}
 
 
 def address_key(address: str) -> str:
-    """What two spellings of one address share: a DOI may be written with its resolver, its scheme or alone."""
+    """A key that all spellings of an address share. A DOI may be written with a resolver, with a scheme or alone."""
     core = without_tail(address)
     doi = _DOI.match(core)
     return f"doi:{doi[1].lower()}" if doi else core.rstrip("/")
 
 
 def without_tail(address: str) -> str:
-    """The address without the punctuation of the sentence around it."""
+    """The address without the punctuation of its sentence."""
     end, excess = len(address), address.count(")") - address.count("(")
     while end and address[end - 1] in _AFTER_ADDRESS and not (address[end - 1] == ")" and excess <= 0):
         end -= 1
@@ -139,12 +140,12 @@ _ARXIV_VERSION = re.compile(r"(/(?:abs|pdf)/.+?)(?:v\d+)?(?:\.pdf)?$")
 
 
 def host_of(url: str) -> str:
-    """The host's name alone, fit to be shown."""
+    """The name of the address's host, safe to show."""
     return urlsplit(url).hostname or ""
 
 
 def canonical_url(url: str) -> str:
-    """One address for one document: no fragment, no tracking, https, no default port; arXiv versions together."""
+    """One address per document: https, without fragment, tracking parameters, default port and arXiv version."""
     parts = urlsplit(url)
     host = (parts.hostname or "").removeprefix("www.")
     if parts.scheme == "file":
@@ -160,15 +161,16 @@ def canonical_url(url: str) -> str:
 
 
 def file_name(url: str) -> str:
-    """The name of a local document's file; "" for what stands elsewhere."""
+    """The file name of a local document; "" for any other address."""
     parts = urlsplit(url)
     return clean(Path(unquote(parts.path)).name, single_line=True) if parts.scheme == "file" else ""
 
 
 def shown_address(url: str, folders: Sequence[Path] = ()) -> str:
-    """A web address as it is, and a local document as its path in one of the folders, which may be files themselves.
+    """An address as readers see it: a web address unchanged, a local document by its path in one of the folders.
 
-    Of several folders the path names its own. Documents elsewhere keep their whole address.
+    `folders` may also be files. With several folders, the path begins with its folder's name. Local documents outside
+    of them keep their whole address.
     """
     parts = urlsplit(url)
     path = Path(unquote(parts.path))
@@ -176,7 +178,7 @@ def shown_address(url: str, folders: Sequence[Path] = ()) -> str:
     if folder is None:
         return url
     outer = folder.parent if len(folders) > 1 or path == folder else folder
-    # Names of files may hold line ends and what moves a terminal's cursor or turns a line's direction.
+    # File names may contain line ends, terminal commands and characters that change the text direction.
     return clean(path.relative_to(outer).as_posix(), single_line=True)
 
 
@@ -187,12 +189,12 @@ _JAPANESE_LETTER = re.compile(f"[{CJK}]")
 
 
 def detect_language(text: str) -> Literal["en", "ja"]:
-    """How a text is split and measured: as Japanese where many of its letters are kana or Chinese, else as English.
+    """The language by which to split and measure a text: Japanese if many letters are kana or Chinese, else English.
 
-    A text in Chinese counts as Japanese here; for the language of an answer, see `question_language`.
+    Chinese counts as Japanese here. For the language of an answer, see `question_language`.
     """
     if text.isascii() or not (japanese := len(_JAPANESE_LETTER.findall(text))):
-        return "en"  # letters are only counted where it matters: a check of citations asks this of each sentence
+        return "en"  # Letters are counted only where it matters: this is called for each sentence of a report.
     letters = len(_LETTER.findall(text))
     return "ja" if letters and japanese / letters >= _LANGUAGE_SHARE else "en"
 
@@ -202,9 +204,9 @@ _HIRAGANA = re.compile("[\u3041-\u3096]")
 
 
 def question_language(text: str) -> Literal["en", "ja"]:
-    """The language of the reply: Japanese for a Japanese question, else English.
+    """The language in which to answer a question: Japanese if it is Japanese, else English.
 
-    Japanese is written with kana. Chinese is not, and mostly has characters that Japanese does not know.
+    Japanese contains kana. Chinese does not, and mostly contains characters that Japanese does not use.
     """
     if detect_language(text) == "en":
         return "en"
@@ -224,16 +226,16 @@ _TERM_PARTS = re.compile(rf"(?P<japanese>[{CJK}]+)|\d+(?:[.,]\d+)*|[^\W\d_{CJK}]
 
 
 def terms(text: str) -> list[str]:
-    """Lower-cased search terms in order, repeats kept: English word stems, Japanese character pairs.
+    """The search terms of a text, in order, with repeats: lower-case English word stems, Japanese character pairs.
 
-    Words that say nothing of a subject are left out.
+    Stop words are left out.
     """
     return list(_terms(text))
 
 
 @lru_cache(maxsize=1024)
 def _terms(text: str) -> tuple[str, ...]:
-    """Kept for the same reason as sentences are."""
+    """Cached, because the same texts are read again and again."""
     in_order: list[str] = []
     for part in _TERM_PARTS.finditer(normalize(text).lower()):
         in_order += _japanese_terms(part[0]) if part["japanese"] else _word_terms(part[0])
@@ -255,7 +257,7 @@ def _japanese_terms(run: str) -> list[str]:
 
 @lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
-    """A light stemmer: plurals, -ing and -ed, accents and a final e are taken off."""
+    """A light stemmer: removes plural endings, -ing, -ed, accents and a final e."""
     plain = "".join(letter for letter in normalize(word, "NFD") if not unicodedata.combining(letter))
     singular = _without_plural(plain)
     stem = _without_tense(singular)
@@ -286,7 +288,7 @@ def _without_tense(word: str) -> str:
 
 
 def shared_content(text: str, other: str) -> float:
-    """The share of the distinct terms of `text` that `other` has too, 0.0 to 1.0; 0.0 for a text without terms."""
+    """The share of the distinct terms of `text` that `other` also has, 0.0 to 1.0; 0.0 if `text` has no terms."""
     own = set(_terms(text))
     return len(own.intersection(_terms(other))) / len(own) if own else 0.0
 
@@ -294,16 +296,16 @@ def shared_content(text: str, other: str) -> float:
 _NUMBER = re.compile(r"\d+")
 _WORD = re.compile(rf"[^\W\d_{CJK}]+")
 _TOKEN_OF_ITS_OWN = re.compile(rf"[{CJK}]|[^\w\s]|_|\n+")
-# Between older vocabularies (one token a digit, two for many characters) and newer, larger ones (0.7 a character).
+# Between older vocabularies (a token per digit, two for many characters) and newer, larger ones (0.7 a character).
 _TOKENS_PER_DIGIT = 0.7
 _LATIN_LETTERS_PER_TOKEN = 5
 _OTHER_LETTERS_PER_TOKEN = 2
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens a byte-pair tokenizer makes of it, within 25 % for prompts in English and Japanese.
+    """Estimate the tokens of a byte-pair tokenizer, within 25 % for English and Japanese prompts.
 
-    Of Japanese without any markup, large new vocabularies make fewer: the estimate is up to 1.5 times their count.
+    For Japanese without markup, large new vocabularies need fewer: the estimate is up to 1.5 times their count.
     """
     words = _WORD.findall(text)
     others = [] if text.isascii() else [word for word in words if not word.isascii()]
@@ -317,5 +319,5 @@ def estimate_tokens(text: str) -> int:
 
 
 def _tokens_of(parts: list[str], characters: float) -> float:
-    """With so many characters a token, and at least one token for each part."""
+    """The tokens of these parts, each at least one. `characters`: characters per token."""
     return sum(count * max(1.0, length / characters) for length, count in Counter(map(len, parts)).items())

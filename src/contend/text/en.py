@@ -1,4 +1,4 @@
-"""English as data: word lists that code looks for, and every word that a person reads in a report."""
+"""English as data: the word lists that code uses, and every word that people read in a report."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -10,10 +10,10 @@ ABBREVIATIONS = frozenset(
     univ. viz. incl. resp. jan. feb. apr. jun. jul. aug. sep. sept. oct. nov. dec.
     """.split()  # noqa: SIM905 - a list of words reads better
 )
-"""Words whose full stop ends no sentence."""
+"""Abbreviations whose full stop does not end a sentence."""
 
 BEFORE_NUMBERS = frozenset("no. nos. fig. figs. eq. eqs. sec. ch. vol. pp. art. ref. refs. ed. est. mar.".split())  # noqa: SIM905 - see above
-"""The same where a number follows."""
+"""The same, if a number follows."""
 
 STOP_WORDS = frozenset(
     """
@@ -24,7 +24,7 @@ STOP_WORDS = frozenset(
     us very was we were what when where which while who whom why will with would you your
     """.split()  # noqa: SIM905 - see above
 )
-"""Words that say nothing of a subject."""
+"""Stop words: they say nothing about a subject."""
 
 SPELT = {
     word: value
@@ -40,16 +40,16 @@ DATE_FIELDS = (
     "(?:date|dated|date of issue|as of|state of|issued|published|signed|held|(?:last )?(?:modified|revised|updated))"
     "(?: on)?"
 )
-"""What stands before a document's own date, in heads of letters, papers, minutes, registers and READMEs."""
+"""The words before a document's own date, at the head of letters, papers, minutes, registers and READMEs."""
 
 CHANGE_FIELDS = (
     r"(?:(?:this|the) (?:page|document|article|file|manual|site) (?:was )?)?(?:last )?"
     r"(?:modified|revised|updated|edited|changed|update|revision|change|modification)(?: (?:on|at))?"
 )
-"""What stands before the day of a text's last change, often at its end."""
+"""The words before the day of a text's last change, often at its end."""
 
 ORDINAL = "(?:st|nd|rd|th)?"
-"""After a day of a month."""
+"""The ending of an ordinal, after the day of a month."""
 
 OPENERS = (
     r"(?:the\s+)?(?:thought\s+process|thinking|reasoning|solution|(?:final\s+)?answer(?:\s+is)?|step\s+\d+)"
@@ -57,11 +57,11 @@ OPENERS = (
     r"(?:\s+(?:through|out|carefully|step\s+by\s+step))*"
     r"|(?:sure|certainly|of\s+course|okay|ok)(?:\s+here\s+is\s+(?:the|my)\s+\w+)?"
 )
-"""Openers that alone made judges give full marks (Zhao et al., "One Token to Fool LLM-as-a-Judge", 2025), and kin."""
+"""Openers that alone won full marks from judges (Zhao et al., "One Token to Fool LLM-as-a-Judge", 2025), and kin."""
 
 
 class Headings(NamedTuple):
-    """The sections of a report."""
+    """The headings of a report."""
 
     summary: str = "Executive Summary"
     findings: str = "Key Findings"
@@ -77,7 +77,7 @@ class Headings(NamedTuple):
 
 
 class FeedbackWords(NamedTuple):
-    """What teams and readers are told of a submission's scores."""
+    """Sentences about a submission's scores, for teams and readers."""
 
     metrics_unscored: str = "unscored: {names}; the other metrics are weighed alone"
     judges_unscored: str = "unscored: {names}; metrics by code alone make no score"
@@ -116,7 +116,7 @@ class FeedbackWords(NamedTuple):
 
 
 class VerifyWords(NamedTuple):
-    """What is said of a statement that does not hold any more."""
+    """Sentences about statements that no longer hold."""
 
     passage_missing: str = "passage {passage} is not in the file"
     passage_changed: str = "the passage of {document} is not the one that was read"
@@ -126,7 +126,7 @@ class VerifyWords(NamedTuple):
 
 
 class AgreementWords(NamedTuple):
-    """What is said of teams that say the same, and of those that contradict each other."""
+    """Sentences about teams that say the same, or contradict each other."""
 
     found: str = "found independently by {count} of {teams} teams"
     found_heading: str = "Found independently by several teams"
@@ -140,7 +140,7 @@ class AgreementWords(NamedTuple):
 
 
 class ProofWords(NamedTuple):
-    """What a reader is shown of a statement's proof, and the names of the filters."""
+    """The words of a statement's proof, and the names of the filters."""
 
     stated: str = "Quoted"
     cited: str = "Cited, without a quote"
@@ -159,7 +159,7 @@ class ProofWords(NamedTuple):
 
 
 class NoteWords(NamedTuple):
-    """What people are told of how a run went: in its report and at its end."""
+    """Sentences about how a run went, in its report and at its end."""
 
     all_delivered: str = "all teams delivered"
     search_only: str = (
@@ -197,7 +197,7 @@ class NoteWords(NamedTuple):
 
 
 class StepWords(NamedTuple):
-    """Why a team plays another round or ends, and what `auto` does next: a sentence each."""
+    """Sentences that say why a team plays another round or ends, and what `auto` does next."""
 
     least_rounds: str = "round {round} of at least {least}"
     criteria_met: str = "all {criteria} criteria are met"
@@ -235,7 +235,7 @@ class StepWords(NamedTuple):
 
 
 class Words(NamedTuple):
-    """What a person reads in a report or of a run. The defaults are English; `ja.py` says the same in Japanese."""
+    """All words that people read in or about a report. The defaults are English; `ja.py` has the Japanese ones."""
 
     about_run: str = "About this run"
     status: str = "Report"
@@ -275,7 +275,7 @@ class Words(NamedTuple):
             "answers": ("{count} answer", "{count} answers"),
         }
     )
-    """What is counted, for one and for several."""
+    """The nouns of things that are counted, singular and plural."""
     sources_off: str = "Source that was off"
     left_out: str = "Left out of the documents"
     files_and_more: str = "{names} and {count:,} more"
@@ -297,7 +297,7 @@ class Words(NamedTuple):
     statuses: Mapping[str, str] = MappingProxyType({"completed": "complete", "partial": "partial"})
     unscored: str = "unscored"
     criterion_example: str = "Example: {text}"
-    """What a judge sees below a criterion."""
+    """The line below a criterion, for judges."""
     progress: Mapping[str, str] = MappingProxyType(
         {
             "run_started": "{teams} begin.",
@@ -319,7 +319,7 @@ class Words(NamedTuple):
             "merged": "Report merged from the teams' on: {theme}",
         }
     )
-    """What a person is asked to approve."""
+    """The questions to a person for each approval."""
     language: str = "English"
     headings: Headings = Headings()
     feedback: FeedbackWords = FeedbackWords()
@@ -351,7 +351,7 @@ class Words(NamedTuple):
     the_source: str = "the source"
     unknown_address: str = "(address not in the sources)"
 
-    # A search of a user's own documents.
+    # The report of a search without a language model.
     passages_found: str = (
         "The passages nearest to the question stand in: {files}. Nobody has judged whether they answer it."
     )
@@ -372,7 +372,7 @@ class Words(NamedTuple):
             "input": "no passage and no other statement has the {detail} of its sum",
         }
     )
-    """What writers and readers are told of what code refutes."""
+    """Why code refutes a statement, by rule, for writers and readers."""
     signals: Mapping[str, str] = MappingProxyType(
         {
             "roles": "turns of a chat",
@@ -384,4 +384,4 @@ class Words(NamedTuple):
             "model": "as a language model read it",
         }
     )
-    """What a reader is told of each signal by which a source speaks to AI systems."""
+    """What each signal means by which a source speaks to AI systems, for readers."""

@@ -1,4 +1,4 @@
-"""日本語のデータ。Japanese as data: word lists that code looks for, and every word that a person reads in a report."""
+"""日本語のデータ。Japanese as data: the word lists that code uses, and every word that people read in a report."""
 
 from contend.text.en import (
     AgreementWords,
@@ -18,25 +18,25 @@ STOP_PAIRS = frozenset(
     うな うに とい いう もの など どの この その それ これ さん ませ せん だっ であ
     """.split()  # noqa: SIM905 - a list of words reads better
 )
-"""Pairs of characters that say nothing of a subject."""
+"""Stop pairs: pairs of characters that say nothing about a subject."""
 
 NUMERALS = {character: value for value, character in enumerate("〇一二三四五六七八九")}
 
 ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "明治": 1867}
-"""The year before an era's first."""
+"""For each era, the year before its first year."""
 
 DATE_FIELDS = "日付|(?:作成|発行|発信|公開|(?:最終)?更新|改訂|締結|提出|記録)(?:年月)?(?:日時?)?"
 CHANGE_FIELDS = "(?:最終)?(?:更新|改訂|改定|変更)(?:年月)?(?:日時?)?"
-"""What stands before the day of a text's last change, often at its end."""
+"""The words before the day of a text's last change, often at its end."""
 
 AFTER_DATE = "締結|現在|時点|付け?|作成|発行|公開|更新|改訂|版"
-"""What stands before and after a document's own date, in heads of letters, contracts, minutes and manuals.
+"""The words before and after a document's own date, at the head of letters, contracts, minutes and manuals.
 
-`日時` alone is the day of an event, as invitations give it.
+`日時` alone is the day of an event, as in an invitation.
 """
 
 OTHER_DAYS_END = "日期限"
-"""Ends of the names of other days, such as a deadline."""
+"""The endings of words for other days, such as a deadline."""
 
 WEEKDAYS = "月火水木金土日"
 
@@ -44,16 +44,16 @@ ASKS = (
     "どの(?:よう(?:に|な)|程度|くらい|ぐらい)?|どう(?:して|やって)?|どれ(?:くらい|ぐらい|ほど)?|どこ|どんな|なぜ|なに|なん|いつ"
     "|いくつ|いくら|だれ|何故|何[がをにで]?|誰|教えて|説明して|について|に関して|とは"
 )
-"""What makes a question of a subject: an answer does not repeat it."""
+"""Words that turn a subject into a question. Answers do not repeat them."""
 
 CONTENT_WORD = "[一-鿿々〆]+|[ァ-ヶー]+|(?:(?![ぁ-ヶー一-鿿々〆])[\\w.-])+"
-"""What stands between particles and endings, which are written in hiragana."""
+"""A content word: the text between particles and endings, which are written in hiragana."""
 
 OPENERS = (
     r"解答?|解説|かいせつ|回答|答え|思考(?:過程|プロセス)|(?:では|さて)?(?:段階的に|順を追って|一歩ずつ)?考えてみましょう"
     r"|(?:段階的に|順を追って)考え(?:ます|よう)"
 )
-"""Openers that alone made judges give full marks."""
+"""Openers that alone won full marks from judges."""
 
 _CREDENTIAL = r"(?:パスワード|暗証番号|秘密鍵|合言葉|(?:API|アクセス)\s?キー)"
 CREDENTIALS = (
@@ -62,7 +62,7 @@ CREDENTIALS = (
 )
 PERSONAL_DATA = r"生年月日|(?:自宅の?|現)住所|旅券番号|マイナンバー"
 GRADING = r"審査員|採点者|評価者|(?:評価)?指標の|得点|(?:点数?|スコア|評価)(?:を|が)(?:上げ|上が|稼|得|高|伸)"
-"""What keeps a lesson out of a playbook: secrets, data of a person, talk of scores."""
+"""Patterns that keep a lesson out of a playbook: secrets, personal data, talk of scores."""
 
 YES, NO = "はい", "いいえ"
 

@@ -1,4 +1,4 @@
-"""Sentences, blocks and rows of tables in English and Japanese text, their marks, and code in Markdown."""
+"""Split English and Japanese text into sentences, blocks and table rows; handle marks, escapes and code in Markdown."""
 
 import re
 from bisect import bisect_left
@@ -13,7 +13,7 @@ _ESCAPE_OR_TICKS = re.compile(r"\\[!-/:-@\[-`{-~]|`+")
 
 
 def split_code(text: str) -> list[str]:
-    """The text in pieces: code spans, with their backticks, stand at the odd places. Joined they are the text."""
+    """Split a text at code spans, which come at the odd places, with backticks. Joined, the pieces are the text."""
     runs: dict[int, list[int]] = {}
     for run in re.finditer("`+", text):
         runs.setdefault(len(run[0]), []).append(run.start())
@@ -31,7 +31,7 @@ def split_code(text: str) -> list[str]:
 
 
 SENTENCE_STOPS = ".!?。．！？…"
-"""What may end a sentence."""
+"""Characters that may end a sentence."""
 
 _FENCE = re.compile(r"\s*(```|~~~)")
 _STANDS_ALONE = re.compile(r"\s*(#{1,6}\s|\||([-*_=]\s?){3,}$)")
@@ -56,24 +56,24 @@ _INITIALS = re.compile(r"(?:[^\W\d_]\.)+\Z")
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of English or Japanese text, in order; all but white space is kept.
+    """Split English or Japanese text into sentences. Only white space is lost.
 
-    Headings, list items, table rows and blank lines end a sentence; a fenced code block is one item of its own.
+    Headings, list items, table rows and blank lines end a sentence. A fenced code block is one item.
     """
     return list(_split(text))
 
 
-# The same texts are taken apart again and again: a draft's sentences by whoever checks them, its report by each metric,
-# passages by each team and round.
+# The same texts are split again and again: a draft's sentences by each check, its report by each metric, passages by
+# each team and round.
 @lru_cache(maxsize=512)
 def _split(text: str) -> tuple[str, ...]:
     return tuple(sentence for block in split_blocks(text) for sentence in _sentences_of(block))
 
 
 def split_blocks(text: str) -> Iterator[str]:
-    """The paragraphs, list items, headings and table rows of Markdown, one line each; a code block keeps its lines.
+    """Split Markdown into paragraphs, list items, headings and table rows, one line each. A code block keeps its lines.
 
-    Lines in a row that all say `Key: value` are blocks of their own.
+    Consecutive lines of the form `Key: value` are blocks of their own.
     """
     lines: list[str] = []
     fence = ""
@@ -98,7 +98,7 @@ def split_blocks(text: str) -> Iterator[str]:
 
 
 def without_code(markdown: str) -> str:
-    """Markdown without its code blocks and code spans, each of its blocks on a line."""
+    """Markdown without code blocks and code spans, with one block per line."""
     prose = (block for block in split_blocks(markdown) if not _FENCE.match(block))
     return "\n".join("".join(split_code(block)[::2]) for block in prose)
 
@@ -109,12 +109,12 @@ def _blocks_of(lines: list[str]) -> list[str]:
 
 
 def is_pair(line: str) -> bool:
-    """Whether a line says `Key: value`, with a key of a few words."""
+    """Whether a line has the form `Key: value`, with a key of a few words."""
     return _PAIR.match(line) is not None
 
 
 def _join_lines(lines: list[str]) -> str:
-    """One line of several: a space where they meet, none between Japanese characters."""
+    """Join lines with spaces, but without one between Japanese characters."""
     parts = [line.strip() for line in lines]
     pieces = [parts[0]]
     for before, after in pairwise(parts):
@@ -132,7 +132,7 @@ def _sentences_of(block: str) -> Iterator[str]:
 
 
 def _sentence_ends(block: str) -> Iterator[int]:
-    """Where sentences end, but not within brackets or quotation marks: half a quotation is a broken sentence."""
+    """The places where sentences end, except within brackets or quotation marks."""
     spans = _BRACKETS.finditer(block)
     span = next(spans, None)
     start = _ITEM_MARK.match(block)
@@ -145,7 +145,7 @@ def _sentence_ends(block: str) -> Iterator[int]:
 
 
 def _ends_here(block: str, end: re.Match[str]) -> bool:
-    """Whether what looks like a sentence's end is one, from the word before it and the character after it."""
+    """Decide by the word before and the character after whether a sentence really ends here."""
     after = _NEXT_CHARACTER.match(block, end.end())
     following = after[1] if after else ""
     if end["closing"] is not None:
@@ -169,39 +169,39 @@ _ITEM_MARKS = re.compile(r"(?:[-*+•‣・]\s+|\d{1,3}[.)]\s+|>\s*)+|・")
 
 
 def without_marks(sentence: str) -> str:
-    """The sentence without citation marks such as `[1]`, and without the one that calls it a judgement."""
+    """The sentence without citation marks such as `[1]`, and without the mark of a judgement."""
     return _CITATION.sub("", sentence)
 
 
 def without_item_mark(sentence: str) -> str:
-    """The sentence without the mark of its list item."""
+    """The sentence without its list mark, such as `-` or `1.`."""
     mark = _ITEM_MARKS.match(sentence)
     return sentence[mark.end() :] if mark else sentence
 
 
 def without_anchor(heading: str) -> str:
-    """The heading or title without an anchor of its own, such as `{#setup}`."""
+    """The heading or title without an anchor such as `{#setup}`."""
     return _ANCHOR.sub("", heading)
 
 
 _LIVE = re.compile(r"[\\`*\[\]<>~]|(?<![^\W_])_|_(?![^\W_])|&(?=#?(?:\w*;|\Z))|\A#")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 OPENS_BLOCK = re.compile(r"\A(\d{1,9}(?=[.)](?:\s|\Z))|(?=#{1,6}(?:\s|\Z)|>|[-+*](?:\s|\Z)|~{3}|\[[^\[\]]*\]:))")
-"""What makes a line a heading, a quote, an item of a list or a definition: before the end of its match comes a `\\`."""
+"""The beginning of a heading, quote, list item or definition. To escape it, put a `\\` before the match's end."""
 
 
 def inert(text: str) -> str:
-    """The text as Markdown that shows it letter by letter, within a line that is no table's."""
+    """Escape a text so that Markdown shows it letter by letter. Not for table cells."""
     return _LIVE.sub(lambda match: f"\\{match[0]}", text)
 
 
 def without_escapes(markdown: str) -> str:
-    """What `inert` was given."""
+    """Undo `inert`."""
     return _ESCAPED.sub(r"\1", markdown)
 
 
 def bare_text(text: str) -> str:
-    """What two renderings of one sentence share: no white space, emphasis, link targets or citation marks."""
+    """A sentence for comparison: without white space, emphasis, link targets and citation marks."""
     return re.sub(r"[\s*_`]", "", _JOINED_CITATIONS.sub("", without_marks(_LINK_TARGET.sub(r"\1", text)))).casefold()
 
 
@@ -210,9 +210,9 @@ _LEAST_COLUMNS = 2
 
 
 def table_row(names: Sequence[str], values: Iterable[str]) -> str:
-    """`- Year: 1940; Bridge: Tacoma Narrows.`, or "" for a row without a value.
+    """A table row as one line, such as `- Year: 1940; Bridge: Tacoma Narrows.`; "" if it has no value.
 
-    A column without a name gives its value alone.
+    A column without a name gives only its value.
     """
     row = _NAME_GAP.join(
         f"{name}: {value}" if name else value
@@ -229,10 +229,10 @@ def one_line(text: str) -> str:
 
 
 def compact_tables(text: str) -> str:
-    """A passage whose table names its columns in each row, with the names above the rows alone.
+    """Name the columns of a passage's table once above its rows, instead of in each row.
 
-    A table file is kept as its columns' names and what `table_row` gives of its rows, which can be searched and checked
-    one by one. A model that sees all of them reads `1940 | Tacoma Narrows.` below `Year | Bridge`.
+    Table files are stored as column names and `table_row` lines, which can be searched and checked one by one. A model
+    that sees all rows reads `1940 | Tacoma Narrows.` below `Year | Bridge`.
     """
     lines, compact = text.split("\n"), []
     while lines:
@@ -248,7 +248,7 @@ def compact_tables(text: str) -> str:
 
 
 def _cells(row: str, names: Sequence[str]) -> list[str]:
-    """The row's values, "" for a column that it does not name; none at all where it is no row of these columns."""
+    """The values of a row, "" for a column it does not name; empty if it is not a row of these columns."""
     rest, cells = f"{_NAME_GAP}{row}", [""] * len(names)
     for column in range(len(names) - 1, -1, -1):
         before, separator, value = rest.rpartition(f"{_NAME_GAP}{names[column]}: ")

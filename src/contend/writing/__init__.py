@@ -1,4 +1,4 @@
-"""Drafts: from a writer's reply to a draft with passage ids, revision, proof, forms, what it must not say."""
+"""Drafts: made from a writer's reply, revised, checked by code, rendered for prompts, and cleaned of planted orders."""
 
 from contend.writing.drafts import (
     EarlierDraft,

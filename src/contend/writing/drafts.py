@@ -1,4 +1,4 @@
-"""From a writer's structured reply to a draft with passage ids, and its revision."""
+"""Turn a writer's structured reply into a draft with passage ids, and apply revisions to it."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,11 +54,11 @@ AnyItem = StatementReply | RowReply | KeptReply
 
 
 Numbered = Mapping[int, str]
-"""The ids of passages by the numbers under which a prompt shows them."""
+"""Passage ids by their numbers in the prompt."""
 
 
 class EarlierDraft(NamedTuple):
-    """What can be kept word for word, by place: sentences and items, and the rows of tables."""
+    """What a reply can keep word for word, by place: sentences and list items, and table rows."""
 
     sentences: Mapping[str, CitedSentence]
     rows: Mapping[str, TableRow]
@@ -69,7 +69,7 @@ class EarlierDraft(NamedTuple):
 
     @classmethod
     def of_reports(cls, drafts: Mapping[str, Draft]) -> Self:
-        """What several reports say, by letter and place such as `A 2.1.3`; each statement is of the report's team."""
+        """The statements of several reports, by letter and place such as `A 2.1.3`; each names its report's letter."""
         by_letter = [(letter, cls.of(draft)) for letter, draft in drafts.items()]
         return cls(
             {f"{at} {place}": _of_teams(each, [at]) for at, own in by_letter for place, each in own.sentences.items()},
@@ -77,7 +77,7 @@ class EarlierDraft(NamedTuple):
         )
 
     def has(self, place: str, cells: int | None) -> bool:
-        """Whether it may stand in a table of so many columns or, for None, in a text."""
+        """Whether the statement at a place fits a table with `cells` columns or, if None, running text."""
         if cells is None:
             return place in self.sentences
         return place in self.rows and len(self.rows[place].cells) == cells
@@ -93,12 +93,12 @@ def draft_of(
     bullets: Sequence[Mapping[str, Any]],
     before: EarlierDraft = NO_DRAFT,
 ) -> Draft:
-    """The draft with passage ids for numbers. Numbers that were not offered name nothing.
+    """Build a draft from a writer's reply. Passage numbers become ids; unknown numbers are ignored.
 
-    `before`: what the reply may keep; what it keeps and is not there, is left out.
+    `before`: the statements that the reply may keep; references to others are left out.
 
     Raises:
-        DraftError: nothing is left of it.
+        DraftError: no statement is left.
     """
     parts = {name: _sentences(getattr(reply, name), ids, before) for name in _PARTS}
     sections = [made for each in reply.sections if (made := _section(each, ids, before))]
@@ -116,7 +116,7 @@ def draft_of(
 
 
 def revise(draft: Draft, reply: RevisionReply, ids: Numbered, bullets: Sequence[Mapping[str, Any]]) -> Draft:
-    """The draft with what the reply changes; all else stays word for word."""
+    """Apply a revision. Everything that the reply does not change stays word for word."""
     before = EarlierDraft.of(draft)
     changes: dict[str, Any] = {
         name: _sentences(statements, ids, before)
@@ -136,9 +136,10 @@ def revise(draft: Draft, reply: RevisionReply, ids: Numbered, bullets: Sequence[
 
 
 def _safe(changes: Sequence[SectionChange], before: EarlierDraft) -> list[SectionChange]:
-    """The changes by which nothing of the draft is lost.
+    """The changes that can be applied without losing anything.
 
-    One is not made that keeps what the draft does not have or what does not fit, nor one of a section that it keeps of.
+    A change is dropped if it keeps a statement that the draft does not have or that does not fit. Changes to the
+    sections that it keeps statements from are then dropped, too.
     """
     safe, needed_sections = list(changes), set[str]()
     while unsafe := [
@@ -155,16 +156,16 @@ def faults_of(
     parts: int,
     before: EarlierDraft = NO_DRAFT,
 ) -> str:
-    """What the writer has to mend in its reply, a line each; "" where nothing is wrong.
+    """What is wrong with a writer's reply, one fault per line; "" if nothing is.
 
-    `parts`: how many the question has; `before`: what it may keep.
+    `parts`: how many parts the question has; `before`: the statements that the reply may keep.
     """
     sections: list[AnySection] = [*reply.sections]
     return _join(_faults(reply, [*enumerate(sections, start=1)], _Offered(ids, parts), before))
 
 
 def faults_of_revision(reply: RevisionReply, draft: Draft, ids: Numbered, parts: int) -> str:
-    """As `faults_of`; also where it names a section or a statement that the draft does not have."""
+    """Like `faults_of`, for a revision: it may also name a section or statement that the draft does not have."""
     sections_to_change = [(change.number, change.section) for change in reply.sections if change.section]
     before, sections = EarlierDraft.of(draft), len(draft.sections)
     lines = [
@@ -175,7 +176,7 @@ def faults_of_revision(reply: RevisionReply, draft: Draft, ids: Numbered, parts:
 
 
 def _faults_of_kept(items: Sequence[AnyItem], cells: int | None, before: EarlierDraft) -> Iterator[str]:
-    """What is kept and not there. `cells`: the columns of its table; None in a text."""
+    """Statements that are kept but do not exist. `cells`: the number of columns of a table; None in running text."""
     for item in items:
         if isinstance(item, KeptReply) and not before.has(item.keep, cells):
             what = "sentence or item" if cells is None else f"row of {cells} cells"
@@ -183,7 +184,7 @@ def _faults_of_kept(items: Sequence[AnyItem], cells: int | None, before: Earlier
 
 
 def _faults_of_kept_items(section: AnySection | None, before: EarlierDraft) -> Iterator[str]:
-    """What a section keeps, and the draft does not have."""
+    """Statements that a section keeps and the draft does not have."""
     for block in section.blocks if section else ():
         cells = len(block.columns) if isinstance(block, TableOf) else None
         yield from _faults_of_kept(_items(block), cells, before)
@@ -216,12 +217,12 @@ N = TypeVar("N", CitedSentence, TableRow)
 
 
 def _of_teams(statement: N, teams: Sequence[str]) -> N:
-    """The statement with further teams that say it."""
+    """Add teams to those that say the statement."""
     return statement.model_copy(update={"teams": list(dict.fromkeys([*statement.teams, *teams]))})
 
 
 def _teams(item: AnyItem) -> list[str]:
-    """The letters of the reports that say the same, in a merged report."""
+    """In a merged report, the letters of the reports that say the same."""
     return item.teams if isinstance(item, MergedStatement | MergedRow | TakenStatement) else []
 
 
@@ -246,7 +247,7 @@ def row_of(row: RowReply, ids: Numbered) -> TableRow:
 
 
 def _section(section: AnySection, ids: Numbered, before: EarlierDraft) -> Section | None:
-    """The section; None if nothing of it is left."""
+    """Build a section; None if nothing of it is left."""
     blocks = [made for block in section.blocks if (made := _block(block, ids, before))]
     return Section(heading=clean(section.heading, single_line=True), blocks=blocks) if blocks else None
 
@@ -268,7 +269,7 @@ def ids_of_lessons(numbers: Sequence[int], bullets: Sequence[Mapping[str, Any]])
 
 
 class _Offered(NamedTuple):
-    """What a reply may name: passages and parts by number."""
+    """The passage and part numbers that a reply may name."""
 
     ids: Numbered
     parts: int
@@ -306,7 +307,7 @@ def _faults(
 
 
 def _fault_of_summary(statements: Sequence[AnyItem], before: EarlierDraft) -> str:
-    """Why a summary is too long with what it keeps."""
+    """Why a summary is too long, counting the statements that it keeps; "" if it is not."""
     kept = [each.keep for each in statements if isinstance(each, KeptReply) and each.keep in before.sentences]
     texts = [each.text for each in statements if isinstance(each, StatementReply)]
     return fault_of_summary(sum(map(len, [*texts, *(before.sentences[each].text for each in kept)])))
@@ -323,7 +324,7 @@ def _items(block: AnyBlock) -> Sequence[AnyItem]:
 
 
 def _faults_of(statement: StatementReply | RowReply, offered: _Offered, *, resting: bool) -> Iterator[str]:
-    """`resting`: it needs no passages of its own."""
+    """Faults of one statement. `resting`: it needs no passages of its own."""
     cells = statement.cells if isinstance(statement, RowReply) else []
     sources = _sources(statement)
     unknown_numbers = [number for number in sources if number not in offered.ids]
@@ -333,7 +334,7 @@ def _faults_of(statement: StatementReply | RowReply, offered: _Offered, *, resti
     text = statement.text if isinstance(statement, StatementReply) else " | ".join(cell.text for cell in cells)
     if mark := _MARK.search("".join(split_code(text)[::2])):
         yield f"{mark[0]} stands in the text: name passages in `sources` only"
-    # What it is reckoned from is held against the question and the other statements.
+    # The inputs of a sum are checked against the question and the other statements.
     reckoned = isinstance(statement, StatementReply) and statement.kind == "derived" and bool(sums_of(statement.basis))
     if statement.kind in {"stated", "derived"} and not sources and not resting and not reckoned:
         yield _NO_PASSAGE.format(kind=statement.kind)
@@ -342,7 +343,7 @@ def _faults_of(statement: StatementReply | RowReply, offered: _Offered, *, resti
 
 
 NOT_FOUND = re.compile(r"\s*(?P<part>\d{1,2})\s*[:：](?P<words>[^\w\n]*\w.*)")
-"""The basis of a statement that something is not found: its part, and the key words that would find it."""
+"""The basis of a `not_found` statement: the number of its part, and the key words to search for."""
 
 
 def _fault_of_not_found(basis: str, parts: int) -> Iterator[str]:
@@ -355,26 +356,26 @@ def _fault_of_not_found(basis: str, parts: int) -> Iterator[str]:
 
 
 def not_found_words(draft: Draft) -> list[tuple[int, str]]:
-    """What a draft calls not found: the number of the part and the key words to search for, each once."""
+    """The `not_found` statements of a draft: part number and key words, without repeats."""
     matches = (NOT_FOUND.fullmatch(each.basis) for each in draft.sentences() if each.kind == "not_found")
     return list(dict.fromkeys((int(match["part"]), match["words"].strip()) for match in matches if match))
 
 
 def _faults_of_kept_row(item: KeptReply, block: AnyBlock | None, before: EarlierDraft) -> Iterator[str]:
-    """A total that is kept rests on rows that may have gone."""
+    """The fault of a kept total whose rows are no longer in the table."""
     row = before.rows.get(item.keep)
     if row and row.kind == "derived" and not _names_passages(row) and not _rests_on_rows(row.kind, block, before):
         yield _NO_PASSAGE.format(kind=row.kind)
 
 
 def _sources(statement: StatementReply | RowReply) -> list[int]:
-    """The numbers that it names, its cells' among them."""
+    """The passage numbers of a statement, including those of its cells."""
     cells = statement.cells if isinstance(statement, RowReply) else []
     return list(dict.fromkeys([*(number for cell in cells for number in cell.sources), *statement.sources]))
 
 
 def _rests_on_rows(kind: ClaimKind, block: AnyBlock | None, before: EarlierDraft) -> bool:
-    """Whether what is of this kind may be a total of the rows of its table: some of them name passages."""
+    """Whether a statement of this kind can be a total over its table: it is derived, and some row names passages."""
     rows = block.rows if isinstance(block, TableOf) and kind == "derived" else []
     earlier = [before.rows.get(row.keep) for row in rows if isinstance(row, KeptReply)]
     return any(row and _names_passages(row) for row in earlier) or any(

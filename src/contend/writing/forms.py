@@ -1,4 +1,4 @@
-"""A draft in other forms: as prompts show it, as long as it is printed, without some statements, on other passages."""
+"""Other forms of a draft: rendered for prompts, measured, without some statements, with other passages."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -26,16 +26,15 @@ from contend.stores.documents import text_id
 from contend.text import WORDS, Headings, detect_language
 
 PARTS = {"summary": "Summary", "finding": "Findings", "limit": "Limits"}
-"""The parts of a draft that are no sections, by what begins the places of their statements."""
+"""The headings of the parts that are not sections, by the first word of their statements' places."""
 
 
 def shown_draft(draft: Draft, numbers: Mapping[str, int | str], *, basis: bool = True, proof: bool = False) -> str:
-    """The draft as a model reads it: each statement under its place, with its passages by number and its kind.
+    """Render a draft for a prompt: each statement with its place, its passage numbers and its kind.
 
-    A table's cells have their own passages behind them, and what the row rests on as a whole stands in its brackets.
-    Above the statements of a block stands its type, of a table with its columns. `basis`: also what readers don't see,
-    the arithmetic and the searches behind the statements; `proof`: the words that they quote, the values of their sums
-    and what code refutes.
+    Each block begins with its type, a table also with its columns. A table cell is followed by its own passages; those
+    of the whole row are in brackets. `basis`: include the arithmetic and searches behind statements, which readers do
+    not see; `proof`: include quotes, the values of sums, and what code refutes.
     """
     lines = [f"Title: {draft.title}"] if draft.title else []
     lines += ["Sources: listed by file name at the end"] if draft.sources_by_name else []
@@ -56,15 +55,14 @@ def shown_draft(draft: Draft, numbers: Mapping[str, int | str], *, basis: bool =
 
 
 class DraftLength(TypedDict):
-    """As its Markdown is printed, in words and in characters other than spaces; whole, and by part.
+    """The length of a draft as its Markdown is printed: in words and in non-space characters, in total and by part.
 
-    Signs of Markdown count as `wc -w` counts them. Marks stand behind a word without a space and are none, but for the
-    words that call a statement a judgement or not found.
-    References are not counted; the list of sources by name, which a reader asks for, is in words: a draft knows how
-    many names it will have, and not how long they are.
+    Markdown signs count as in `wc -w`. Citation marks add no words, because no space stands before them; the words for
+    a judgement or for not found do. References are not counted. A list of sources that the reader asked for is counted
+    in words only: the number of names is known, their lengths are not.
 
-    `reader_limit`: how long its reader lets it be, None for no limit; `room_left`: what is left of that. Both in words,
-    of a Japanese draft in characters. `is_full`: hardly any is left, so that what comes in pushes something out.
+    `reader_limit`: the reader's limit, None without one; `room_left`: what is left of it, negative if exceeded. Both in
+    words, or in characters for a Japanese draft. `is_full`: less than a twelfth is left.
     """
 
     draft_words: int
@@ -76,11 +74,11 @@ class DraftLength(TypedDict):
 
 
 _ROOM = 12
-"""A draft has room if its reader's limit leaves one word in so many: about one fix."""
+"""A draft is full if less than one twelfth of the limit is left: about one fix."""
 
 
 def length_of(draft: Draft) -> DraftLength:
-    """How long a draft is."""
+    """Measure a draft."""
     numbers: dict[str, int] = {}
     headings = WORDS[detect_language(" ".join(each.text for each in draft.summary))].headings
 
@@ -136,17 +134,17 @@ def _is_japanese(draft: Draft) -> bool:
 
 
 CHARACTERS_A_WORD = 2
-"""Of Japanese, for a word of English."""
+"""Japanese characters that take the place of one English word."""
 
 
 def length_values(length: Length) -> dict[str, int]:
-    """About how long a report is to be, in words and, for Japanese, in characters."""
+    """The wanted length of a report, in words and, for Japanese, in characters."""
     words = LENGTH_WORDS[length]
     return {"words": words, "characters": words * CHARACTERS_A_WORD}
 
 
 def over_limit(draft: Draft) -> str:
-    """What to tell the writer of a draft that is longer than its reader allows; "" of any other."""
+    """The fault of a draft that exceeds its reader's limit; "" if it does not."""
     length, japanese = length_of(draft), _is_japanese(draft)
     if length["room_left"] is None or length["room_left"] >= 0:
         return ""
@@ -175,13 +173,13 @@ def _words_of(table: Table, numbers: dict[str, int], headings: Headings, listed:
 
 
 def _printed_marks(passages: Sequence[str], numbers: dict[str, int]) -> str:
-    """`numbers`: those of the documents so far, in the order in which they are first cited."""
+    """The marks as printed. `numbers`: the document numbers so far, in order of first citation; extended here."""
     cited = sorted(numbers.setdefault(each, len(numbers) + 1) for each in _documents(passages))
     return with_joined_marks("".join(f"[{number}]" for number in cited))
 
 
 def _documents(passages: Iterable[str]) -> list[str]:
-    """What tells a passage's document in its id, each once; ids of earlier releases tell none."""
+    """The document part of each passage id, without repeats. Ids of earlier releases have none and count whole."""
     return [*dict.fromkeys(each.removeprefix(text_id(each)) or each for each in passages)]
 
 
@@ -192,7 +190,7 @@ def _heading(draft: Draft, at: PlacedSentence) -> str:
 
 
 def _line(at: PlacedSentence, numbers: Mapping[str, int | str], *, basis: bool) -> str:
-    """A statement's text with its passages; in brackets those of a row as a whole, its kind and its basis."""
+    """A statement's text with its passages; then in brackets the passages of a whole row, the kind and the basis."""
     sentence, text, whole = at.sentence, at.sentence.text + _marks(at.sentence.passages, numbers), ""
     if at.row:
         *by_cell, of_row = (_marks(passages, numbers) for passages in at.row.passages_by_cell())
@@ -204,7 +202,7 @@ def _line(at: PlacedSentence, numbers: Mapping[str, int | str], *, basis: bool) 
 
 
 def _proof(sentence: CitedSentence) -> str:
-    """What carries a statement: its quotes, its sums with their values; and what code refutes of it."""
+    """The proof of a statement: its quotes, its sums with values, and what code refutes."""
     language = detect_language(sentence.text)
     lines = [f"“{quote}”" for quote in sentence.quotes]
     if sentence.kind in {"derived", "judgement"}:
@@ -216,25 +214,25 @@ def _proof(sentence: CitedSentence) -> str:
 
 
 def statement_line(at: PlacedSentence, numbers: Mapping[str, int | str]) -> str:
-    """A statement as a draft shows it, without its place."""
+    """Render one statement as `shown_draft` does, without its place."""
     return _line(at, numbers, basis=True)
 
 
 def _marks(passages: Sequence[str], numbers: Mapping[str, int | str]) -> str:
-    """Behind a space; "" for passages without a number."""
+    """The marks with a space before them; "" if no passage has a number."""
     own_numbers = dict.fromkeys(numbers[each] for each in passages if each in numbers)
     marks = "".join(f"[P{number}]" if isinstance(number, int) else f"[{number}]" for number in own_numbers)
     return f" {marks}" if marks else ""
 
 
 PassagesFor = Callable[[CitedSentence], Mapping[str, list[str]] | None]
-"""By passage that a statement names, those that take its place; None for a statement that is to go."""
+"""For a statement, the passages that replace each of its passages; None removes the statement."""
 N = TypeVar("N", CitedSentence, TableCell, TableRow)
-"""What names passages."""
+"""Something that names passages."""
 
 
 def without(draft: Draft, unwanted: Callable[[CitedSentence], bool]) -> Draft | None:
-    """The draft without some statements; None if no part of it is left. An empty part takes from the others."""
+    """Remove statements; None if none is left. An emptied part is refilled with what remains in the others."""
     parts = _parts(draft, lambda each: None if unwanted(each) else {name: [name] for name in each.passages})
     of_body = [each for section in parts["sections"] for each in section.statements()]
     remaining = [*parts["summary"], *parts["findings"], *of_body]
@@ -245,7 +243,7 @@ def without(draft: Draft, unwanted: Callable[[CitedSentence], bool]) -> Draft | 
 
 
 def with_passages(draft: Draft, passages_for: PassagesFor) -> Draft:
-    """The draft with other passages under its statements; without those that are to go."""
+    """Replace the passages of statements, and remove the statements for which `passages_for` gives None."""
     return draft.model_copy(update=_parts(draft, passages_for))
 
 

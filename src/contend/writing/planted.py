@@ -1,4 +1,4 @@
-"""Keep what sources order AI systems to say out of drafts, and name the source."""
+"""Keep text that sources order AI systems to write out of drafts, and name the source."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -11,10 +11,10 @@ from contend.writing.forms import with_passages, without
 
 
 class PlantedOrders:
-    """The sentences by which sources speak to AI systems, as drafts may repeat them."""
+    """The sentences of sources that speak to AI systems, to recognize them in drafts."""
 
     def __init__(self, orders: Mapping[str, Sequence[str]], honest: Iterable[str]) -> None:
-        """`orders`: by the address of their source; `honest`: the question and all passages that give no orders."""
+        """`orders`: sentences by their source's address; `honest`: the question, and all passages without orders."""
         self._honest = [*honest]
         each_order = [(url, order) for url, of_source in orders.items() for order in of_source]
         self._keys = [(url, key) for url, order in each_order if is_telling(key := bare(order))]
@@ -25,10 +25,10 @@ class PlantedOrders:
         self._marks = {mark: url for url, own in marks_by_source for mark in own - honest_marks}
 
     def source_of(self, text: str) -> str | None:
-        """The address of the source whose order a text repeats; "" for an order that no source gives, else None.
+        """The address of the source whose order the text repeats; "" if it is an order of no known source; else None.
 
-        It repeats one if it holds the order, if it is a part of it that no honest passage has, or if it carries a code
-        or an odd name that only orders know.
+        A text repeats an order if it contains it, if it is a part of it that no honest passage has, or if it has a code
+        or an unusual name that appears only in orders.
         """
         key = bare(text)
         for url, order in self._keys:
@@ -44,10 +44,10 @@ class PlantedOrders:
 
 
 def without_planted_text(draft: Draft, planted: PlantedOrders) -> Draft:
-    """The draft without statements, headings and a title that repeat what sources order; the sources are named.
+    """Remove statements, headings and a title that repeat the orders of sources. The draft names these sources.
 
     Raises:
-        DraftError: nothing else is left of it.
+        DraftError: no statement is left.
     """
     rest = _without(draft, lambda each: planted.source_of(each.text))
     sections = [
@@ -59,12 +59,12 @@ def without_planted_text(draft: Draft, planted: PlantedOrders) -> Draft:
 
 
 def without_speaking(draft: Draft, speaking: Mapping[str, str]) -> Draft:
-    """The draft without statements that rest on nothing but passages that speak to AI systems; others lose these.
+    """Remove passages that speak to AI systems from all statements, and the statements that cite nothing else.
 
-    `speaking`: the address of each such passage's document, by the passage's id.
+    `speaking`: the address of the document, by the id of each such passage.
 
     Raises:
-        DraftError: nothing else is left of it.
+        DraftError: no statement is left.
     """
 
     def source_of(statement: CitedSentence) -> str | None:
@@ -76,7 +76,7 @@ def without_speaking(draft: Draft, speaking: Mapping[str, str]) -> Draft:
 
 
 def _without(draft: Draft, source_of: Callable[[CitedSentence], str | None]) -> Draft:
-    """The draft without the statements that have a source to be named."""
+    """Remove the statements for which `source_of` gives a source. The draft names these sources."""
     sources = [url for each in draft.sentences() if (url := source_of(each)) is not None]
     if not sources:
         return draft

@@ -1,4 +1,4 @@
-"""Check a draft's statements against its passages by code, and put in the statements that were mended."""
+"""Check a draft's statements against its passages by code, and insert mended statements."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -27,9 +27,9 @@ Change = Callable[[str, Statement], Statement | None]
 
 
 def prove(draft: Draft, passages: Sequence[Passage], *, around: str) -> Draft:
-    """The draft with each statement's refutations. Blocking.
+    """Add to each statement what code refutes of it. Blocking.
 
-    `passages`: with their texts; `around`: what the reader asked, see `RunContext.asked`.
+    `passages`: with their texts; `around`: the reader's question, see `RunContext.asked`.
     """
     by_id = {each.id: each for each in passages}
     placed = {each.place: each for each in draft.placed_sentences()}
@@ -52,18 +52,18 @@ def refuted_in(draft: Draft) -> list[PlacedSentence]:
 
 
 def reasons_of(statement: CitedSentence, language: Language) -> list[str]:
-    """What code refutes of a statement, a line each."""
+    """Why code refutes a statement, one reason per line."""
     lines = WORDS[language].refuted
     return [lines[each.rule].format(detail=each.detail) for each in statement.refuted]
 
 
 def marks_of(draft: Draft, language: Language) -> list[dict[str, str]]:
-    """Each refuted statement's place, and why it is refuted, in one line."""
+    """The place of each refuted statement, with the reasons in one line."""
     return [{"place": each.place, "text": "; ".join(reasons_of(each.sentence, language))} for each in refuted_in(draft)]
 
 
 def refuted_statements(draft: Draft, numbers: Mapping[str, int | str], language: Language) -> list[RefutedStatement]:
-    """The statements that code has refuted, as their writer is shown them."""
+    """The refuted statements as the prompt for their writer shows them."""
     return [
         RefutedStatement(
             place=each.place,
@@ -77,7 +77,7 @@ def refuted_statements(draft: Draft, numbers: Mapping[str, int | str], language:
 
 
 def mended(draft: Draft, reply: MendedReply, ids: Numbered) -> Draft:
-    """The draft with its refuted statements replaced by the reply's, or removed."""
+    """Replace the refuted statements with those of the reply, or remove them."""
     new = {each.place: each.statement for each in reply.statements}
 
     def mend(place: str, statement: Statement) -> Statement | None:
@@ -94,7 +94,7 @@ def mended(draft: Draft, reply: MendedReply, ids: Numbered) -> Draft:
 
 
 def faults_of_mending(reply: MendedReply, draft: Draft, ids: Numbered) -> str:
-    """What the writer has to mend in its reply, a line each; "" where nothing is wrong."""
+    """What is wrong with the reply, one fault per line; "" if nothing is."""
     asked = {each.place: each for each in refuted_in(draft)}
     lines = []
     for each in reply.statements:
@@ -111,7 +111,7 @@ def faults_of_mending(reply: MendedReply, draft: Draft, ids: Numbered) -> str:
 
 
 def with_statements(draft: Draft, change: Change) -> Draft:
-    """The draft with each statement changed or dropped. An emptied section goes, unless all are empty."""
+    """Change or remove each statement. An emptied section is removed, unless all are empty."""
 
     def of_part(name: str, part: Sequence[CitedSentence]) -> list[CitedSentence]:
         changed = (change(f"{name} {at}", each) for at, each in enumerate(part, start=1))
