@@ -176,6 +176,19 @@ async def test_a_long_prompt_leaves_the_reply_what_is_left_of_the_context(
     assert 1_000 < vendors.calls[0].body["max_tokens"] < 3_000
 
 
+async def test_where_an_endpoint_counts_fewer_tokens_than_estimated_the_next_reply_has_more_room(
+    vendors: Vendors, prompts: PromptLibrary
+) -> None:
+    prompt = PROMPT.model_copy(update={"submission": "| a | --max-x | 0x1F |\n" * 1_000})
+    async with calling(vendors, prompts) as caller:
+        model = caller.model(room=6_000, context=18_000)
+        for _ in range(2):
+            await model.ask(prompt, MetricReply, scope=SCOPE)
+
+    first, second = (call.body["max_tokens"] for call in vendors.calls)
+    assert first < second <= 6_000
+
+
 async def test_a_model_that_writes_less_than_it_is_let_is_asked_for_less_from_then_on(
     vendors: Vendors, prompts: PromptLibrary
 ) -> None:

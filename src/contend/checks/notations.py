@@ -29,8 +29,10 @@ _SPELT: dict[str, Decimal] = {word: Decimal(value) for word, value in en.SPELT.i
     word: Decimal(value)
     for value, words in {
         "0": "null", "1": "once ein eine einen eines einer", "2": "twice both zwei beide beiden",
-        "3": "drei third thirds drittel", "4": "vier",
-        "5": "fünf", "6": "sechs", "7": "sieben", "8": "acht", "9": "neun", "10": "zehn", "11": "elf",
+        "3": "drei third thirds drittel", "4": "vier viertel quarter quarters",
+        "5": "fünf fünftel fifth fifths", "6": "sechs sechstel sixth sixths", "7": "sieben",
+        "8": "acht achtel eighth eighths",
+        "9": "neun", "10": "zehn zehntel tenth tenths", "11": "elf",
         "12": "zwölf dutzend", "15": "fünfzehn", "20": "zwanzig", "30": "dreißig", "40": "vierzig", "50": "fünfzig",
         "100": "hundred hundert", "1000": "thousand tausend", "0.5": "half halb halbe hälfte",
     }.items()

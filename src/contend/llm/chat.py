@@ -48,6 +48,9 @@ prompt's end instead, and the model is bound to JSON alone; below, that saves le
 _LEAST_CUT_TOKENS = 1_024
 """Smaller token counts are ignored: they come from a cache, as no model in use has so small a context."""
 
+_LEAST_RATIO, _RATIO_MARGIN = 0.75, 1.05
+"""An endpoint that counts fewer tokens than that share of an estimate may leave out what it had in a cache."""
+
 _NO_COMPLETION = Completion("", cut_off=False, refusal="", input_tokens=None, output_tokens=None)
 
 
@@ -95,6 +98,9 @@ class ChatModel:
     """Without one the cost is None."""
     name_there: str = field(default="", kw_only=True)
     """What the endpoint calls the model, where that is not its whole name."""
+
+    _counted: float | None = field(default=None, init=False)
+    """The greatest share of an estimate that the endpoint has counted for a prompt, with some room; None before."""
 
     def __post_init__(self) -> None:
         self.name_there = self.name_there or self.name
@@ -199,6 +205,9 @@ class ChatModel:
             ledger.release(reservation)
         chat.usages.append(usage)
         self._check_whole_prompt_read(turns, prompt_tokens - schema_tokens(chat.reply_type), completion)
+        if completion.input_tokens and prompt_tokens > _LEAST_CUT_TOKENS:
+            ratio = max(_LEAST_RATIO, completion.input_tokens / prompt_tokens) * _RATIO_MARGIN
+            self._counted = max(self._counted or 0.0, ratio)
         return completion
 
     def _turns(self, chat: _Chat[R], form: RequestForm) -> list[Turn]:
@@ -224,7 +233,7 @@ class ChatModel:
         limit = self.max_output_tokens.get(role, DEFAULT_OUTPUT_TOKENS)
         limit = min(limit, max(SURE_OUTPUT_TOKENS, context // _SHARE_OF_REPLY)) * chat.factor
         limit = min(limit, form.most_output or limit)
-        remainder = context - round(prompt_tokens * CONTEXT_MARGIN)
+        remainder = context - round(prompt_tokens * min(CONTEXT_MARGIN, self._counted or CONTEXT_MARGIN))
         return min(limit, max(remainder // _LEAST_OUTPUT_TOKENS, 1) * _LEAST_OUTPUT_TOKENS)
 
     def _request(self, chat: _Chat[R], form: RequestForm, turns: list[Turn]) -> Request:

@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from contend.evidence import Action, Desk, EvidencePool, after_step, faults_of_step
 from contend.evidence.actions import LOCAL
-from contend.evidence.pool import held_tokens, numbered_ids, numbers_of, parts_of, passage_numbers
+from contend.evidence.pool import held_tokens, numbered_ids, numbers_of, parts_of, passage_numbers, sizes_of
 from contend.evidence.screening import orders_of, screened, unscreened
 from contend.llm.chat import LEAST_SHARED_TOKENS
 from contend.models.options import Length, TeamConfig
@@ -309,17 +309,24 @@ async def review_draft(work: Research, draft: Draft, marks: Sequence[MarkedPlace
     named = [each for step in work.looked for result in step["results"] for each in named_ids(result)]
     numbering = await pool_numbering(work, [*shown_ids(work.looked), *nearest])
     known = {*work.passages, *shown_ids(work.looked)}
-    looks = looks_left(work.looks)
+    head, log = await research_head(work, passages), work.run.render(StepLog(steps=numbering.steps(work.looked)))
+    sizes, numbers = sizes_of(work.pool), passage_numbers(work.pool)
+    near = [each for each in nearest if each not in known]
+    # The reply needs room: nothing is brought near, and nothing looked up, that a small context cannot hold beside it.
+    room = work.profile("reviewer").prompt_tokens
+    room -= estimate_tokens(head) + estimate_tokens(log) + estimate_tokens(shown_draft(draft, numbers))
+    near = near if sum(sizes[each] for each in near) <= room else []
+    looks = looks_left(work.looks) if work.profile("reviewer").look_tokens <= room else 0
     catalogue = await catalogue_text(work, tokens=work.profile("reviewer").catalogue_tokens // 3) if looks else ("", 0)
     prompt = review_prompt(
         draft,
         work.desk,
         looks,
-        head=await research_head(work, passages),
-        numbers=passage_numbers(work.pool),
+        head=head,
+        numbers=numbers,
         marks=marks,
-        nearest=numbering.documents([each for each in nearest if each not in known]),
-        log=work.run.render(StepLog(steps=numbering.steps(work.looked))),
+        nearest=numbering.documents(near),
+        log=log,
         catalogue=catalogue[0] if not work.pool["whole"] else "",
         length=work.options.length,
     )
