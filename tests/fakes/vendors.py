@@ -100,6 +100,7 @@ class _Answer:
     refusal: str | None = None
     usage: bool = True
     prompt_tokens: int | None = None
+    cached: dict[str, Any] = field(default_factory=dict)
     likely: dict[int, float] | None = None
     hang: bool = False
     cut: bool = False
@@ -248,6 +249,10 @@ class Vendors:
         """Send this as the prompt's number of tokens."""
         self._add(lambda reply: setattr(reply, "prompt_tokens", prompt), **where)
 
+    def tell_cached(self, cached: dict[str, Any], **where: Unpack[Where]) -> None:
+        """Send these fields of usage, which say what a cache held of the prompt."""
+        self._add(lambda reply: setattr(reply, "cached", cached), **where)
+
     def hold(self) -> None:
         """Answer nobody until `go_on`."""
         self._answering.clear()
@@ -335,6 +340,7 @@ def _completion(call: Call, reply: _Answer) -> dict[str, Any]:
         "prompt_tokens": prompt_tokens,
         "completion_tokens": reply_tokens,
         "total_tokens": prompt_tokens + reply_tokens,
+        **reply.cached,
     }
     return {
         "id": "chatcmpl-fake",

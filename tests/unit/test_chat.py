@@ -139,6 +139,19 @@ async def test_a_reply_comes_back_in_the_agreed_shape_with_its_usage(vendors: Ve
     assert caller.ledgers["run-1"].usage.input_tokens == usage.input_tokens
 
 
+@pytest.mark.parametrize("told", [{"prompt_tokens_details": {"cached_tokens": 40}}, {"prompt_cache_hit_tokens": 40}])
+async def test_what_a_provider_has_in_its_cache_costs_what_its_price_says(
+    vendors: Vendors, prompts: PromptLibrary, told: dict[str, Any]
+) -> None:
+    vendors.tell_cached(told)
+    async with calling(vendors, prompts) as caller:
+        _, usage, _ = await caller.score(price=ModelPrice(input=2, output=10, cached_input=0.2))
+
+    assert usage.cached_tokens == 40
+    paid = (usage.input_tokens - 40) * 2 + 40 * 0.2 + usage.output_tokens * 10
+    assert usage.cost_usd == pytest.approx(paid / 1e6)
+
+
 async def test_delimiters_that_a_model_copies_are_taken_out(vendors: Vendors, prompts: PromptLibrary) -> None:
     tag = f"submission-{mark_of(SCOPE.execution_id)}"
     reply = {

@@ -104,7 +104,8 @@ def usage_text(usage: RunUsage) -> str:
         return tr("no model calls")
     cost = tr("cost unknown") if usage.cost_usd is None else f"${usage.cost_usd:,.4f}"
     tokens = count_text(usage.input_tokens + usage.output_tokens, "token")
-    return f"{count_text(usage.requests, 'model call')} · {tokens} · {cost}"
+    cached = tr("{share} of the input cached", share=f"{usage.cached_share:.0%}") if usage.cached_tokens else ""
+    return " · ".join(filter(None, (count_text(usage.requests, "model call"), tokens, cached, cost)))
 
 
 def models_text(models: Mapping[str, str]) -> str:

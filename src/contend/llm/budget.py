@@ -124,11 +124,15 @@ class Ledger:
         }
 
 
-def cost_usd(price: ModelPrice | None, *, input_tokens: float, output_tokens: float) -> float | None:
-    """What that many tokens cost, in US dollars; None without a price."""
+def cost_usd(
+    price: ModelPrice | None, *, input_tokens: float, output_tokens: float, cached_tokens: float = 0
+) -> float | None:
+    """What that many tokens cost, in US dollars; None without a price. `cached_tokens`: of the input."""
     if price is None:
         return None
-    return (input_tokens * price.input + output_tokens * price.output) / _MILLION
+    cached = price.input if price.cached_input is None else price.cached_input
+    new = input_tokens - cached_tokens
+    return (new * price.input + cached_tokens * cached + output_tokens * price.output) / _MILLION
 
 
 def require_price(models: Iterable[str], prices: Mapping[str, ModelPrice]) -> None:

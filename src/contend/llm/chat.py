@@ -269,13 +269,15 @@ class ChatModel:
         if input_tokens is None or output_tokens is None:
             input_tokens = sum(estimate_tokens(turn.text) for turn in turns)
             output_tokens = estimate_tokens(completion.text)
+        cached = min(completion.cached_tokens, input_tokens)
         return CallUsage(
             call_key=chat.scope.call_key(chat.prompt),
             role=chat.scope.role,
             model=self.name,
             input_tokens=input_tokens,
             output_tokens=output_tokens,
-            cost_usd=cost_usd(self.price, input_tokens=input_tokens, output_tokens=output_tokens),
+            cached_tokens=cached,
+            cost_usd=cost_usd(self.price, input_tokens=input_tokens, output_tokens=output_tokens, cached_tokens=cached),
             milliseconds=milliseconds,
         )
 

@@ -98,14 +98,19 @@ def _text(value: object) -> str:
             return ""
 
 
-def _usage(usage: object) -> dict[str, int] | None:
-    """Token counts; None unless both can be read."""
+def _usage(usage: object) -> dict[str, Any] | None:
+    """Token counts; None unless both can be read. What a cache held is told in the two ways that are in use."""
     names = ("prompt_tokens", "completion_tokens")
     counts = [_count(usage.get(name)) for name in names] if isinstance(usage, dict) else [None]
     numbers = [count for count in counts if count is not None]
     if len(numbers) < len(names):
         return None
-    return {**dict(zip(names, numbers, strict=True)), "total_tokens": sum(numbers)}
+    details = usage.get("prompt_tokens_details") if isinstance(usage, dict) else None
+    told = [details.get("cached_tokens") if isinstance(details, dict) else None]
+    told += [usage.get("prompt_cache_hit_tokens") if isinstance(usage, dict) else None]
+    cached = next((count for each in told if (count := _count(each)) is not None), 0)
+    counts_by_name = dict(zip(names, numbers, strict=True))
+    return {**counts_by_name, "total_tokens": sum(numbers), "prompt_tokens_details": {"cached_tokens": cached}}
 
 
 def _count(value: object) -> int | None:

@@ -217,7 +217,10 @@ class Request(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """What the endpoint answered. Token counts are None where it sends none; `tokens` only where asked for."""
+    """What the endpoint answered. Token counts are None where it sends none; `tokens` only where asked for.
+
+    `cached_tokens`: those of the input that it says it had in a cache.
+    """
 
     text: str
     cut_off: bool
@@ -225,6 +228,7 @@ class Completion(NamedTuple):
     input_tokens: int | None
     output_tokens: int | None
     tokens: Sequence[ReplyToken] = ()
+    cached_tokens: int = 0
 
 
 @dataclass(eq=False)
@@ -369,6 +373,7 @@ def completion_of(answer: "AIMessage", text: str | None = None) -> Completion:
         input_tokens=max(0, usage["input_tokens"]) if usage and counts else None,
         output_tokens=max(0, usage["output_tokens"]) if usage and counts else None,
         tokens=read_tokens((facts.get("logprobs") or {}).get("content")),
+        cached_tokens=max(0, usage.get("input_token_details", {}).get("cache_read") or 0) if usage else 0,
     )
 
 

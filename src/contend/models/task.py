@@ -68,12 +68,21 @@ class TeamStatus(Record):
 
 
 class RunUsage(Record):
-    """What some calls cost together. `cost_usd` is None as soon as one price is unknown."""
+    """What some calls cost together. `cost_usd` is None as soon as one price is unknown.
+
+    `cached_tokens`: those of the input that the provider had in a cache, as far as it tells.
+    """
 
     requests: int = Field(default=0, ge=0)
     input_tokens: int = Field(default=0, ge=0)
     output_tokens: int = Field(default=0, ge=0)
+    cached_tokens: int = Field(default=0, ge=0)
     cost_usd: float | None = Field(default=0.0, ge=0)
+
+    @property
+    def cached_share(self) -> float:
+        """Of the input, from 0.0 to 1.0."""
+        return self.cached_tokens / max(self.input_tokens, 1)
 
     @classmethod
     def of(cls, calls: Iterable["CallUsage"]) -> "RunUsage":
@@ -86,6 +95,7 @@ class RunUsage(Record):
                 "requests": self.requests + other.requests,
                 "input_tokens": self.input_tokens + other.input_tokens,
                 "output_tokens": self.output_tokens + other.output_tokens,
+                "cached_tokens": self.cached_tokens + other.cached_tokens,
                 "cost_usd": None if None in costs else sum(cost or 0.0 for cost in costs),
             }
         )

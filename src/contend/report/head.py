@@ -150,6 +150,8 @@ def _table(leaderboard: list[LeaderboardEntry], language: Language) -> Iterator[
 def _usage(usage: RunUsage, language: Language) -> str:
     words, calls = WORDS[language], count_text(usage.requests, "model_calls", language)
     counts = words.calls_and_tokens.format(calls=calls, input=usage.input_tokens, output=usage.output_tokens)
+    if usage.cached_tokens:
+        counts += words.from_cache.format(share=usage.cached_share)
     cost = words.cost_unknown if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
     return f"{counts} ({cost})"
 

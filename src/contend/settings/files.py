@@ -80,10 +80,11 @@ class _JudgmentFile(Record):
 
 
 class ModelPrice(Record):
-    """US dollars for a million tokens."""
+    """US dollars for a million tokens. `cached_input`: of input that the provider has in a cache; else as all input."""
 
     input: float = Field(ge=0)
     output: float = Field(ge=0)
+    cached_input: float | None = Field(default=None, ge=0)
 
 
 class ProviderConfig(Record):

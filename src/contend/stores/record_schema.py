@@ -50,6 +50,7 @@ CREATE TABLE IF NOT EXISTS usage (
     role VARCHAR NOT NULL, model VARCHAR NOT NULL, input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL,
     cost_usd DOUBLE, milliseconds BIGINT NOT NULL, requests BIGINT NOT NULL,
     PRIMARY KEY (execution_id, call_key));
+ALTER TABLE usage ADD COLUMN IF NOT EXISTS cached_tokens BIGINT DEFAULT 0;
 CREATE SEQUENCE IF NOT EXISTS event_number;
 CREATE TABLE IF NOT EXISTS event (
     execution_id VARCHAR, event_key VARCHAR, number BIGINT NOT NULL DEFAULT nextval('event_number'),

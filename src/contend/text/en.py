@@ -252,6 +252,7 @@ class Words(NamedTuple):
     recorded_usage: str = "{recorded}: {calls}, {tokens:,} tokens then, none now"
     usage: str = "Usage until publication"
     calls_and_tokens: str = "{calls}, {input:,} tokens in, {output:,} out"
+    from_cache: str = ", {share:.0%} of the input from the provider's cache"
     cost_unknown: str = "cost unknown"
     counts: Mapping[str, tuple[str, str]] = MappingProxyType(
         {

@@ -100,6 +100,7 @@ WORDS = Words(
     recorded_usage="{recorded}。記録時の{calls}、{tokens:,} トークン、今回はなし",
     usage="公開までの使用量",
     calls_and_tokens="{calls}、入力 {input:,} トークン、出力 {output:,} トークン",
+    from_cache="、入力の {share:.0%} はプロバイダーのキャッシュから",
     cost_unknown="費用不明",
     counts={thing: (text, text) for thing, text in _COUNTS.items()},
     sources_off="使えなかった情報源",
