@@ -4,6 +4,7 @@ What blocks the loop, or ends it, stops no run; each call of LangChain's models 
 """
 
 import asyncio
+import atexit
 import logging
 import threading
 import time
@@ -30,6 +31,7 @@ from contend.text import estimate_tokens
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 _ANSWER_SECONDS = 5.0
+_END_SECONDS = 0.5
 _NAME = "contend-graphs"
 
 
@@ -110,7 +112,9 @@ class GraphLoop:
             _LOG.warning("a team's graph blocks its event loop: the next graph gets another one")
         self._loop = asyncio.new_event_loop()
         self._loop.set_default_executor(_DaemonThreads())
-        threading.Thread(target=_run, args=(self._loop,), name=_NAME, daemon=True).start()
+        thread = threading.Thread(target=_run, args=(self._loop,), name=_NAME, daemon=True)
+        thread.start()
+        atexit.register(_end, self._loop, thread)
         return self._loop
 
 
@@ -126,11 +130,21 @@ def threads_left() -> bool:
     return any(thread.name == _NAME for thread in threading.enumerate())
 
 
+_PROCESS_ENDS = threading.Event()
+
+
 def _run(loop: asyncio.AbstractEventLoop) -> None:
     """`sys.exit` in a node leaves the loop; the tasks of others go on."""
-    while True:
+    while not _PROCESS_ENDS.is_set():
         with suppress(SystemExit, KeyboardInterrupt):
             loop.run_forever()
+
+
+def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
+    """Let the interpreter take apart what the thread holds; one that a graph blocks is left as it is."""
+    _PROCESS_ENDS.set()
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join(_END_SECONDS)
 
 
 ROLE = "graph"
