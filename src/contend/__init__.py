@@ -11,26 +11,39 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from contend.app import DryRun, RunOutcome, dry_run, research, resume, run, status
+    from contend.extensions import Evaluator, GuestTeam, MetricFunction, SourceFunction, metric, source
     from contend.graphs import build_graph
+    from contend.models.evaluation import MetricContext
     from contend.models.options import RunOptions
     from contend.services import Services
     from contend.settings import load_settings
 
 __all__ = [
     "DryRun",
+    "Evaluator",
+    "GuestTeam",
+    "MetricContext",
+    "MetricFunction",
     "RunOptions",
     "RunOutcome",
     "Services",
+    "SourceFunction",
     "build_graph",
     "dry_run",
     "load_settings",
+    "metric",
     "research",
     "resume",
     "run",
+    "source",
     "status",
 ]
 
 _HOMES = {
+    **dict.fromkeys(
+        ["Evaluator", "GuestTeam", "MetricFunction", "SourceFunction", "metric", "source"], "contend.extensions"
+    ),
+    "MetricContext": "contend.models.evaluation",
     "RunOptions": "contend.models.options",
     "Services": "contend.services",
     "build_graph": "contend.graphs",

@@ -21,6 +21,7 @@ from contend.contest.state import ContestState, input_options
 from contend.contest.subgraphs import learned_from
 from contend.errors import InputError, StoreError, UnknownThread
 from contend.estimate import RunEstimate, estimate_run
+from contend.extensions import Extensions, Metrics, Sources, Teams, run_request
 from contend.langgraph_compat import StoreFailed
 from contend.models.evaluation import Submission
 from contend.models.events import ANY_EVENT, AnyEvent
@@ -75,6 +76,9 @@ async def run(
     *,
     thread_id: str | None = None,
     options: RunOptions | None = None,
+    sources: Sources | None = None,
+    metrics: Metrics = (),
+    teams: Teams | None = None,
     services: Services | None = None,
     settings: Settings | None = None,
     on_event: OnEvent | None = None,
@@ -84,13 +88,18 @@ async def run(
     A new thread id is drawn where none is given; a finished thread may be given again and keeps its chat. `on_event`
     is called with each event.
 
+    `sources` and `teams` are the options of these names, and may hold objects beside names: what `contend.source` made,
+    which every team searches first; LangGraph graphs and `GuestTeam`s. `metrics` are measured beside those of the
+    workspace: what `contend.metric` made, or objects with `evaluate(context)`. The run keeps their names alone.
+
     Raises:
-        InputError: the theme, an option, a config file, the thread, the workspace or the endpoint is not usable;
-            nothing was spent or written.
+        InputError: the theme, an option, an object, a config file, the thread, the workspace or the endpoint is not
+            usable; nothing was spent or written.
         StoreError: a store can't be used.
     """
     thread = checked_thread(str(uuid4()) if thread_id is None else thread_id)
-    async with open_services(settings, services=services) as live:
+    options, extensions = run_request(options, sources=sources, metrics=metrics, teams=teams)
+    async with open_services(settings, services=services, extensions=extensions) as live:
         opening = await check_run(live, theme, [], options)
         async with _open_thread(live, thread, on_event) as going, lease(live.settings, thread) as thread_lease:
             before = await going.snapshot()
@@ -110,6 +119,9 @@ async def research(
     *,
     thread_id: str | None = None,
     options: RunOptions | None = None,
+    sources: Sources | None = None,
+    metrics: Metrics = (),
+    teams: Teams | None = None,
     services: Services | None = None,
     settings: Settings | None = None,
     on_event: OnEvent | None = None,
@@ -128,6 +140,9 @@ async def research(
         thread_id=thread_id,
         # Said outright: a workspace's own number of rounds would win over the depth's.
         options=run_options.model_copy(update={"depth": "quick", "max_rounds": run_options.max_rounds or 1}),
+        sources=sources,
+        metrics=metrics,
+        teams=teams,
         services=services,
         settings=settings,
         on_event=on_event,
@@ -140,6 +155,9 @@ async def resume(
     *,
     answers: Mapping[str, object] | None = None,
     force: bool = False,
+    sources: Sources | None = None,
+    metrics: Metrics = (),
+    teams: Teams | None = None,
     services: Services | None = None,
     settings: Settings | None = None,
     on_event: OnEvent | None = None,
@@ -151,16 +169,19 @@ async def resume(
     `decision` answers the open question: "approve", or a `Decision`, or what a front end sends; where several wait, a
     bare approval or rejection answers all. `answers` gives decisions by question id or team; those left out wait on.
 
+    `sources`, `metrics` and `teams`: the objects that `run` was given; a run knows them by name, and names among them
+    change nothing. One that config names by now may be left out.
+
     Raises:
-        InputError: an answer is not usable, or its question is not open any more.
+        InputError: an answer is not usable, or its question is not open any more; or an object is missing or unusable.
         UnknownThread: no run is known under this thread.
         ThreadBusy: somebody works on it.
         RunChanged: config or prompts changed since it began, and `force` is not given.
         NotReady: the workspace cannot be written, or the endpoint does not answer.
         StoreError: the checkpoints can't be read, or are gone; or it began in another workspace.
     """
-    thread = checked_thread(thread_id)
-    async with open_services(settings, services=services) as live:
+    thread, extensions = checked_thread(thread_id), Extensions.of(sources, metrics, teams)
+    async with open_services(settings, services=services, extensions=extensions) as live:
         if not has_checkpoints(live.settings):
             raise UnknownThread(f"thread {thread!r} has no run to go on with: see `contend runs`")
         async with _open_thread(live, thread, on_event) as going:
@@ -304,14 +325,22 @@ class DryRun(NamedTuple):
 
 
 async def dry_run(
-    theme: str, *, options: RunOptions | None = None, services: Services | None = None, settings: Settings | None = None
+    theme: str,
+    *,
+    options: RunOptions | None = None,
+    sources: Sources | None = None,
+    metrics: Metrics = (),
+    teams: Teams | None = None,
+    services: Services | None = None,
+    settings: Settings | None = None,
 ) -> DryRun:
     """Check what a run checks before it starts, its folder and endpoint too, and estimate what it might cost.
 
     Raises:
         InputError: as `run`.
     """
-    async with open_services(settings, services=services) as live:
+    options, extensions = run_request(options, sources=sources, metrics=metrics, teams=teams)
+    async with open_services(settings, services=services, extensions=extensions) as live:
         opening = await check_run(live, theme, [], options)
         opening = opening._replace(warnings=[*opening.warnings, *opening.unsure])
         on, documents = opening.options.sources, opening.options.documents

@@ -19,6 +19,7 @@ from contend.approval import answers_by_question, decision_or_answers, open_ques
 from contend.contest.graph import build_contest_graph
 from contend.contest.state import input_options
 from contend.errors import InputError, StoreError, UnknownThread
+from contend.extensions import Extensions, Metrics, SourceFunction, Teams
 from contend.langgraph_compat import as_subclass, is_part, whole_config, with_parents_saver, without_handlers
 from contend.learning.graph import build_learn_graph
 from contend.models.options import run_options
@@ -318,6 +319,9 @@ def build_graph(
     services: Services | None = None,
     *,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
+    sources: Sequence[SourceFunction[Any]] = (),
+    metrics: Metrics = (),
+    teams: Teams = (),
 ) -> ContendGraph:
     """Compile one of contend's graphs, to call it directly or to use it as a node or tool of another graph.
 
@@ -326,15 +330,16 @@ def build_graph(
     The last of the output's `messages` is the report in Markdown, or one line that says why there is none.
 
     `services`: what the graph works with, such as a workspace of its own; else made from environment and `.env`.
-    `checkpointer`: where threads are kept instead of the workspace's checkpointer.
+    `checkpointer`: where threads are kept instead of the workspace's checkpointer. `sources`, `metrics` and `teams`:
+    objects that the graph has beside what config names, as `contend.run`; options name sources and teams of them.
 
     Reads config and prompts: blocking. Opens nothing before it is needed.
 
     Raises:
-        InputError: there is no graph of this name, or a config file, prompt or setting is not usable.
+        InputError: there is no graph of this name, or an object, a config file, prompt or setting is not usable.
     """
     if name not in BUILDERS:
         raise InputError(f"build_graph: {name!r} is not a graph: give one of {', '.join(BUILDERS)}")
-    services = services or Services(load_settings())
+    services = (services or Services(load_settings())).extended(Extensions.of(sources, metrics, teams))
     graph = BUILDERS[name](services).compile(checkpointer=checkpointer, name=name)
     return as_subclass(ContendGraph, graph, services=services)

@@ -18,12 +18,12 @@ from contend.errors import ContendError, InputError
 from contend.langgraph_compat import known_cause
 from contend.learning.curator import read_sections
 from contend.llm.budget import require_price
-from contend.models.evaluation import CODE_METRIC_NAMES, CriteriaFile, MetricInput
+from contend.models.evaluation import CODE_METRIC_NAMES, CriteriaFile
 from contend.models.options import DEPTHS, EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig, run_options
 from contend.models.record import QUESTION_CHARACTERS, Language, Record
 from contend.models.task import checked_theme
 from contend.readiness import NotReady, check_contexts, check_ready, models_of_run
-from contend.registry import takes, team_kind
+from contend.registry import team_kind
 from contend.services import Services
 from contend.settings import RunSetup, environment_options
 from contend.settings.files import criteria_fingerprint, read_criteria
@@ -191,6 +191,7 @@ async def check_run(
     request = context or RunOptions()
     question = question_of(theme, messages)
     setup = _settle_kind(services.resolve(request, theme=question))
+    _check_own(services, setup)
     documents = [str(services.settings.locate(path)) for path in setup.options.documents]
     here = {"documents": documents, **_recording_options(services, request, setup.options)}
     setup = setup._replace(options=setup.options.model_copy(update=here))
@@ -202,6 +203,7 @@ async def check_run(
     teams = _teams_with_sources(setup.teams, on, by_caller=request.teams is not None)
     if not setup.teams_named:
         teams = _entering(teams, on, setup.options)
+    teams = [team.model_copy(update={"sources": on}) if _takes_every_source(team) else team for team in teams]
     graph_warnings = await check_graphs(services, teams)
     contexts = await services.models.contexts(models_of_run(setup.options, teams))
     if not setup.options.recorded:
@@ -328,16 +330,8 @@ def _check_metrics(services: Services, evaluator: EvaluatorConfig) -> None:
             raise InputError(f"evaluator.metrics: no metric by code is named {metric.name!r}; choose from {names}")
         if metric.kind == "model":
             services.rubric(metric, "en")
-        if metric.function is not None:
-            _check_takes_submission(services, metric.function)
-
-
-def _check_takes_submission(services: Services, name: str) -> None:
-    if not takes(services.function(name), MetricInput(query="", submission="", sources=[], points=[])):
-        raise InputError(
-            f"evaluator.metrics: function {name!r} is called with one argument, which has `query`, `submission`, "
-            "`sources` and `points`: let it take one"
-        )
+        if metric.kind == "python":
+            services.metric(metric)
 
 
 def _settle_kind(setup: RunSetup) -> RunSetup:
@@ -361,11 +355,28 @@ def _settle_kind(setup: RunSetup) -> RunSetup:
     return setup._replace(options=options, teams=searching[:1] or [SEARCH], teams_named=True)
 
 
+def _check_own(services: Services, setup: RunSetup) -> None:
+    """A search of documents would pass by what a caller brings."""
+    extensions = services.extensions
+    if not setup.options.models and (names := [*extensions.sources, *extensions.metrics]):
+        raise InputError(
+            f"{', '.join(names)}: only teams with a language model search sources of your own and are scored: set "
+            "OPENAI_API_KEY or OPENAI_BASE_URL and name another team than search, or leave them out"
+        )
+
+
 def _source_names(services: Services, setup: RunSetup) -> list[str]:
     """Those of the run that a team searches; one that there is not is among them, to be refused."""
     names = setup.options.sources or list(services.sources.factories)
     searchable = {name for team in setup.teams for name in team.sources}
+    if any(_takes_every_source(team) for team in setup.teams):
+        searchable |= {*setup.options.sources, *(["local"] if setup.options.documents else [])}
     return [name for name in names if name in searchable or name not in services.sources.factories]
+
+
+def _takes_every_source(team: TeamConfig) -> bool:
+    """Whether it is a graph of this process that names none of its own: it may use those that the run names."""
+    return team.kind == "graph" and not team.sources and not team.url
 
 
 async def _check_sources(services: Services, setup: RunSetup) -> tuple[list[str], dict[str, str]]:

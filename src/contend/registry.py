@@ -86,21 +86,18 @@ def team_kind(name: str) -> TeamKind:
     return kind
 
 
-def load_function(folder: Path, name: str) -> Function:
-    """A function from a Python file of the folder. What is installed is reached by a file that imports it.
+def load_object(folder: Path, name: str) -> object:
+    """A function or object from a Python file of the folder. What is installed is reached by a file that imports it.
 
     Raises:
-        InputError: it cannot be imported, or is no function.
+        InputError: it cannot be imported.
     """
     try:
-        function = load_attribute(folder, name)
+        return load_attribute(folder, name)
     except _IMPORT_ERRORS as error:
         raise InputError(
             f"function {name!r} cannot be loaded: {error_line(error)}; write it into a file of {folder}"
         ) from error
-    if not callable(function):
-        raise InputError(f"function {name!r} is a {type(function).__name__}, not a function")
-    return function
 
 
 def takes(function: Function, *arguments: object) -> bool:

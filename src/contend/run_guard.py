@@ -11,7 +11,7 @@ from contend.approval import Question, question_event, waiting_line
 from contend.contest.state import TeamOutcome
 from contend.errors import CheckpointError, InputError, RunChanged, StoreError, UnknownThread
 from contend.models.events import RunResumed, RunStopped
-from contend.models.options import Depth, ResolvedOptions
+from contend.models.options import Depth, ResolvedOptions, RunOptions
 from contend.models.task import RunStatus
 from contend.preflight import config_fingerprint
 from contend.run_context import options_file
@@ -48,12 +48,16 @@ async def check_resumable(services: Services, thread_id: str, snapshot: StateSna
 
     Raises:
         UnknownThread: no run is known under the thread.
-        InputError: the thread was copied from another while that one's run was open.
+        InputError: the thread was copied from another while that one's run was open; or the run uses sources, metrics
+            or graphs that were objects of code, and are not given again.
         StoreError: the record does not know the run, or texts that its state names are not in this workspace.
         CheckpointError: the record calls a run unfinished whose checkpoints are gone.
         RunChanged: config, criteria or prompts differ from those it began with, and `force` is not given.
     """
     if is_unopened(snapshot):
+        request = RunOptions.model_validate(snapshot.values.get("run_options") or {})
+        teams = [name for name in request.teams or [] if name not in services.config.teams]
+        _check_objects(services, thread_id, sources=request.sources or [], teams=teams)
         return
     if not snapshot.values.get("execution_id"):
         await _refuse_lost_run(services, thread_id)
@@ -61,8 +65,39 @@ async def check_resumable(services: Services, thread_id: str, snapshot: StateSna
     check_contest(thread_id, snapshot)
     await _check_original(services, thread_id, snapshot.values["execution_id"])
     await check_texts(services, thread_id, snapshot)
+    check_objects(services, thread_id, snapshot)
     if not force:
         await asyncio.to_thread(_check_fingerprint, services, thread_id, snapshot.values)
+
+
+def check_objects(services: Services, thread_id: str, snapshot: StateSnapshot) -> None:
+    """Whether the sources, metrics and graphs that a run has by name are here: code may have brought them as objects.
+
+    Raises:
+        InputError: some are not; names them.
+    """
+    options = ResolvedOptions.model_validate(snapshot.values["options"])
+    metrics = [each for each in options.evaluator.metrics if each.kind == "python"]
+    graphs = [team["team_id"] for team in snapshot.values.get("teams", []) if team["kind"] == "graph"]
+    _check_objects(
+        services,
+        thread_id,
+        sources=options.sources,
+        metrics=[each.name for each in metrics if not services.has_metric(each)],
+        teams=[team_id for team_id in graphs if team_id not in services.config.teams],
+    )
+
+
+def _check_objects(
+    services: Services, thread_id: str, *, sources: Sequence[str], metrics: Sequence[str] = (), teams: Sequence[str]
+) -> None:
+    gone = [name for name in sources if name not in services.sources.factories]
+    missing = {"sources": gone, "metrics": metrics, "teams": teams}
+    if lack := "; ".join(f"{what} {', '.join(names)}" for what, names in missing.items() if names):
+        raise InputError(
+            f"thread {thread_id!r}: its run uses what is not here: {lack}; give these objects to contend.resume, as "
+            "contend.run had them, or name them in the workspace's config"
+        )
 
 
 def check_depth(thread_id: str, snapshot: StateSnapshot, depth: Depth | None) -> None:

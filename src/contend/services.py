@@ -5,11 +5,13 @@ import re
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from copy import copy
 from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeVar
 
-from contend.errors import DraftError, StoreError
+from contend.errors import DraftError, InputError, StoreError
+from contend.extensions import GIVE_AGAIN, Extensions, MetricFunction, metric_in_file, with_metrics
 from contend.graph_teams import TeamGraphs
 from contend.learning.curator import CuratorAgent
 from contend.learning.graph import LearnNodes
@@ -23,7 +25,7 @@ from contend.models.events import Event
 from contend.models.options import MetricConfig, ResolvedOptions, Role, RunOptions, TeamConfig
 from contend.models.record import Language
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, local_now
-from contend.registry import Function, load_function
+from contend.registry import Function, load_object
 from contend.run_context import RunContext, options_file
 from contend.settings import RunSetup, Settings, load_settings, resolve_options
 from contend.settings.files import Config, load_config
@@ -58,7 +60,11 @@ class Services:
         self.documents = DocumentStore(folder / "documents")
         self.submissions = RecordDocuments(Submission, self.documents)
         self.playbooks = PlaybookStore(folder / "playbooks")
-        self._functions: dict[str, Function] = {}
+        self._objects: dict[str, object] = {}
+        self.extensions = Extensions()
+        """What a caller brings to this container as objects."""
+        self._plain: Services | None = None
+        """The container without them."""
         self._built: dict[Callable[[Services], Any], Any] = {}
         self.models = LanguageModels(
             settings,
@@ -76,12 +82,30 @@ class Services:
         self.sources = SourceSet(
             self.config.sources,
             settings,
-            self.function,
+            self._object,
             own_documents=self.config.options.documents or [],
             served=served,
             tell=self.tell,
             language_of=self._language_of,
         )
+
+    def extended(self, extensions: Extensions) -> "Services":
+        """The same container, also what is open in it, with a caller's own objects, which only the copy has.
+
+        Raises:
+            InputError: as `Extensions.add_to`.
+        """
+        if extensions == Extensions():
+            return self
+        plain = self._plain or self
+        more = copy(plain)
+        more._plain = plain  # noqa: SLF001 - a copy of its own
+        more.extensions = self.extensions | extensions
+        more.config = more.extensions.add_to(plain.config)
+        more.sources = plain.sources.extended(more.extensions.sources)
+        more.graphs = plain.graphs.extended(more.extensions.teams)
+        more._built = {}  # noqa: SLF001 - a copy of its own
+        return more
 
     def once(self, build: Callable[["Services"], _T]) -> _T:
         """What is built on this container, such as a graph, at its first use."""
@@ -147,7 +171,9 @@ class Services:
             InputError: an unknown team, unusable rounds or weights.
         """
         has_model = self.models.are_set()
-        return resolve_options(self.config, options, theme=theme, has_language_model=has_model)
+        setup = resolve_options(self.config, options, theme=theme, has_language_model=has_model)
+        evaluator = with_metrics(setup.options.evaluator, [*self.extensions.metrics.values()])
+        return setup._replace(options=setup.options.model_copy(update={"evaluator": evaluator}))
 
     def close_run(self, execution_id: str) -> None:
         """Let go of an execution that ended or waits; an unknown one is no error."""
@@ -232,9 +258,37 @@ class Services:
         Raises:
             InputError: there is none.
         """
-        if name not in self._functions:
-            self._functions[name] = load_function(self.folder, name)
-        return self._functions[name]
+        function = self._object(name)
+        if not callable(function):
+            raise InputError(f"function {name!r} is a {type(function).__name__}, not a function")
+        return function
+
+    def metric(self, config: MetricConfig) -> MetricFunction[Any]:
+        """A metric of the user's own, of a file or given as an object. Blocking, where its file is not loaded.
+
+        Raises:
+            InputError: there is none, or it can't be called as one.
+        """
+        name = self._metric_function(config)
+        if name is not None:
+            return metric_in_file(self._object(name), config.name, name)
+        if config.name not in self.extensions.metrics:
+            raise InputError(f"metric {config.name!r} is an object of code: {GIVE_AGAIN}")
+        return self.extensions.metrics[config.name]
+
+    def has_metric(self, config: MetricConfig) -> bool:
+        """Whether a metric of the user's own is given as an object, or named in a file."""
+        return config.name in self.extensions.metrics or self._metric_function(config) is not None
+
+    def _metric_function(self, config: MetricConfig) -> str | None:
+        """`module:attribute` of a metric; of one that was an object when its run began, as the workspace has it now."""
+        entries = {each.name: each.function for each in self.config.evaluator.metrics}
+        return config.function or entries.get(config.name)
+
+    def _object(self, name: str) -> object:
+        if name not in self._objects:
+            self._objects[name] = load_object(self.folder, name)
+        return self._objects[name]
 
     @cached_property
     def _prompt_names(self) -> frozenset[str]:
@@ -270,19 +324,19 @@ class Services:
 
 @asynccontextmanager
 async def open_services(
-    settings: Settings | None = None, *, services: Services | None = None
+    settings: Settings | None = None, *, services: Services | None = None, extensions: Extensions | None = None
 ) -> AsyncIterator[Services]:
     """A container for a while, without settings by those of environment and `.env`; or the caller's, which stays open.
 
     Raises:
-        InputError: as `Services`, or a setting is not usable.
+        InputError: as `Services` and `Services.extended`, or a setting is not usable.
     """
     if services is not None:
-        yield services
+        yield services.extended(extensions or Extensions())
         return
     services = await asyncio.to_thread(lambda: Services(settings or load_settings()))
     try:
-        yield services
+        yield services.extended(extensions or Extensions())
     finally:
         await services.aclose()
 

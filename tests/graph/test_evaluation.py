@@ -270,11 +270,11 @@ async def test_feedback_that_a_writer_copies_is_in_no_later_submission(contest: 
 
 SIX = """
 def words(given):
-    return min(1.0, len(given.submission.split()) / 1000), f"{len(given.sources)} sources, {len(given.points)} points"
+    return min(1.0, len(given.report.split()) / 1000), f"{len(given.sources)} sources, {len(given.parts)} parts"
 
 
 async def asked(given):
-    return float("resume" in given.query)
+    return float("resume" in given.question)
 
 
 def too_much(given):
@@ -321,7 +321,7 @@ async def test_metrics_by_functions_of_the_workspace_weigh_in(contest: Contest, 
     (row,) = rounds_of(contest)
     metrics = metrics_of(row)
     assert metrics["asked"].score == 1.0
-    assert metrics["words"].reason.endswith("1 points")
+    assert metrics["words"].reason.endswith("1 parts")
     assert row.score == pytest.approx(((metrics["words"].score or 0.0) + 1.0) / 2)
 
 
@@ -351,9 +351,15 @@ async def test_a_function_that_fails_leaves_its_metric_unscored(
         ('kind = "python"\nfunction = "contend.text:clean"', "'contend.text:clean' cannot be loaded"),
         ('kind = "python"\nfunction = "out:words"', "lies outside"),
         ('kind = "python"\nfunction = "mine:missing"', "missing"),
-        ('kind = "python"\nfunction = "mine:SIX"', "not a function"),
-        ('kind = "python"\nfunction = "mine:none"', "'mine:none' is called with one argument, which has `query`"),
-        ('kind = "python"\nfunction = "mine:two"', "'mine:two' is called with one argument, which has `query`"),
+        ('kind = "python"\nfunction = "mine:SIX"', "function 'mine:SIX': 6 is no metric: decorate a function with"),
+        (
+            'kind = "python"\nfunction = "mine:none"',
+            "'mine:none': .*: none is called with one argument, a contend.MetricC",
+        ),
+        (
+            'kind = "python"\nfunction = "mine:two"',
+            "'mine:two': .*: two is called with one argument, a contend.MetricC",
+        ),
         ('kind = "python"\nfunction = "mine"', "function"),
         ('kind = "python"', "function"),
         ('function = "mine:words"', "function"),

@@ -123,7 +123,7 @@ async def test_the_same_search_of_several_teams_is_made_once(workspace: Path) ->
     first, second = [await source.search("resume", limit=3) for _ in range(2)]
 
     assert first == second
-    assert len(source._function.__globals__["asked"]) == 1
+    assert len(source._own.function.__globals__["asked"]) == 1
 
 
 def test_doctor_shows_it_and_names_a_function_that_is_not_there(terminal: Terminal, workspace: Path) -> None:

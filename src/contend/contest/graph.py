@@ -53,7 +53,6 @@ from contend.team.metrics import MeasuringNodes
 from contend.team.state import MetricTask, TeamInput
 from contend.text import shorten, without_marks
 
-_OF_SEARCH = Path("config/teams/search.toml")
 EARLIER_CHARACTERS = 1200
 """What teams see of the thread's last report."""
 
@@ -134,11 +133,12 @@ class OpeningNode:
 
     def _task(self, opening: Opening, execution_id: str) -> dict[str, Any]:
         config = self.services.config
-        files = dict(zip(config.teams, (reference.config for reference in config.orchestrator.teams), strict=True))
+        # Teams that code brings stand behind those of files.
+        files = dict(zip(config.teams, (reference.config for reference in config.orchestrator.teams), strict=False))
         task = OrchestratorTask(
             task_id=UUID(execution_id),
             user_prompt=opening.theme,
-            team_configs=[files.get(team.team_id, _OF_SEARCH) for team in opening.teams],
+            team_configs=[files.get(team.team_id, Path(f"config/teams/{team.team_id}.toml")) for team in opening.teams],
             timeout_seconds=opening.options.timeout_per_team_seconds,
         )
         return task.model_dump(mode="json")

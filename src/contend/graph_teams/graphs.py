@@ -4,10 +4,12 @@ import asyncio
 import inspect
 import json
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, suppress
 from contextvars import Context
+from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
@@ -22,6 +24,7 @@ from langgraph.pregel.protocol import PregelProtocol
 from pydantic import BaseModel, ValidationError
 
 from contend.errors import ContendError, GraphError, InputError
+from contend.extensions import GIVE_AGAIN, GuestTeam
 from contend.graph_teams.running import GraphLoop, GraphRaised, ModelMeter
 from contend.models.options import TeamConfig
 from contend.models.research import ResearchReport
@@ -121,13 +124,20 @@ TeamGraph = LocalGraph | RemoteTeamGraph
 
 
 class TeamGraphs:
-    """The graphs of a workspace's teams, each loaded once."""
+    """The graphs of a workspace's teams, each loaded once, and those that code brings."""
 
     def __init__(self, folder: Path) -> None:
         """`folder`: whose Python files `graph` names. Blocking: it reads the `.env` file."""
         self._folder = folder
         self._environment = {**dotenv_values(".env", encoding="utf-8-sig"), **os.environ}
         self._graphs: dict[str, TeamGraph] = {}
+        self._guests: Mapping[str, GuestTeam] = {}
+
+    def extended(self, guests: Mapping[str, GuestTeam]) -> "TeamGraphs":
+        """These graphs and others besides, by their teams' ids, which only the copy has."""
+        more = copy(self)
+        more._graphs, more._guests = {**self._graphs}, guests  # noqa: SLF001 - a copy of its own
+        return more
 
     async def get(self, team: TeamConfig) -> TeamGraph:
         """The graph of a team, as it is configured in the workspace.
@@ -136,7 +146,7 @@ class TeamGraphs:
             InputError: it cannot be loaded or asked, or takes neither messages nor a question; names the remedy.
         """
         if team.team_id not in self._graphs:
-            graph = await (self._local(team, team.graph) if team.graph else self._remote(team))
+            graph = await (self._remote(team) if team.url else self._local(team))
             if graph.takes and not graph.takes & _QUESTION_KEYS:
                 raise InputError(
                     f"team {team.team_id}: its graph takes {', '.join(sorted(graph.takes))}: it has to take "
@@ -150,19 +160,25 @@ class TeamGraphs:
         if team.url:
             self._graphs.pop(team.team_id, None)
 
-    async def _local(self, team: TeamConfig, name: str) -> TeamGraph:
-        where = f"team {team.team_id}: graph = {name!r}"
+    async def _local(self, team: TeamConfig) -> TeamGraph:
+        where = f"team {team.team_id}: " + (f"graph = {team.graph!r}" if team.graph else "its graph")
+        load = partial(load_attribute, self._folder, team.graph) if team.graph else partial(self._guest, team.team_id)
         try:
             async with asyncio.timeout(_LOADING_SECONDS):
-                graph, takes = await _LOOP.call(lambda: _load(self._folder, name, where))
+                graph, takes = await _LOOP.call(lambda: _load(load, where))
         except TimeoutError as error:
             raise InputError(f"{where} was not loaded within {_LOADING_SECONDS:g} s") from error
         except GraphRaised as failure:
             if isinstance(failure.error, ContendError):
                 raise failure.error from failure
-            remedy = f"write module:attribute of a Python file of {self._folder}"
-            raise InputError(f"{where} cannot be loaded: {error_line(failure.error)}; {remedy}") from failure.error
+            remedy = f"; write module:attribute of a Python file of {self._folder}" if team.graph else ""
+            raise InputError(f"{where} cannot be loaded: {error_line(failure.error)}{remedy}") from failure.error
         return LocalGraph(takes, graph)
+
+    def _guest(self, team_id: str) -> object:
+        if team_id not in self._guests:
+            raise InputError(f"team {team_id}: its graph is an object of code: {GIVE_AGAIN}")
+        return self._guests[team_id].graph
 
     async def _remote(self, team: TeamConfig) -> TeamGraph:
         where = f"team {team.team_id}: url = {team.url!r}"
@@ -206,8 +222,8 @@ async def _assistant_id(client: Any, name: str) -> str:  # noqa: ANN401 - the SD
         return str(assistant["assistant_id"])
 
 
-async def _load(folder: Path, name: str, where: str) -> tuple[PregelProtocol[Any, Any, Any, Any], frozenset[str]]:
-    attribute = await asyncio.to_thread(load_attribute, folder, name)
+async def _load(load: Callable[[], object], where: str) -> tuple[PregelProtocol[Any, Any, Any, Any], frozenset[str]]:
+    attribute = await asyncio.to_thread(load)
     if callable(attribute) and not isinstance(attribute, PregelProtocol | StateGraph):
         attribute = attribute()
         attribute = await attribute if inspect.isawaitable(attribute) else attribute

@@ -5,13 +5,13 @@ Replies give numbers as whole percents: local models keep integer bounds and not
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from contend.models.record import Record, Score, Text
 from contend.models.replies import FixReply, Reply, WholeNumber
-from contend.models.research import MOST_POINTS, Draft, Part, Passage, ResearchReport, SearchResult
+from contend.models.research import MOST_POINTS, CitedSentence, Draft, Part, Passage, ResearchReport, SearchResult
 from contend.models.task import CallUsage
 from contend.text import clean
 
@@ -161,16 +161,25 @@ class EvaluationResult(Record):
 
 
 @dataclass(frozen=True)
-class MetricInput:
-    """What a metric by Python is given: the question, the submission's Markdown, its sources, the plan's points.
+class MetricContext:
+    """What a metric of one's own is given: a question, and the report that is to be scored.
 
-    A source is a dict with `title`, `summary`, `source`, `url` and what else is known of it.
+    `report`: as Markdown. `statements`: its sentences, list items and table rows in reading order, each with the ids of
+    the passages that it cites, and with the quotes that carry it. `passages`: all that its team holds, with their
+    texts. `sources`: the documents that the report lists. `parts`: what the question asks for, and how far each is
+    answered; empty for a graph's report. Of a text that no run wrote there are no passages and no parts.
     """
 
-    query: str
-    submission: str
-    sources: list[dict[str, Any]]
-    points: list[str]
+    question: str
+    report: str
+    statements: Sequence[CitedSentence]
+    passages: Sequence[Passage]
+    sources: Sequence[SearchResult]
+    parts: Sequence[Part]
+
+    def cited_by(self, statement: CitedSentence) -> list[Passage]:
+        """The passages that a statement cites."""
+        return [passage for passage in self.passages if passage.id in statement.passages]
 
 
 CODE_METRIC_NAMES = ("citation_validity", "citation_support", "point_coverage")

@@ -164,7 +164,8 @@ class MetricConfig(Record):
     """One metric. `weight` for all metrics or for none.
 
     By a model: `rubric` is the text, or one word that names a file of `prompts/rubrics`; left out, the metric's name
-    does. `model` is its judge, else the run's. By Python: `function` is `module:function`, given `timeout_seconds`.
+    does. `model` is its judge, else the run's. By Python: `function` is `module:function` of a file, or None for an
+    object that code brings by this name; it has `timeout_seconds`, or those that it sets itself.
     """
 
     name: Identifier
@@ -173,7 +174,7 @@ class MetricConfig(Record):
     model: str | None = None
     rubric: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=10_000)] | None = None
     function: FunctionName | None = None
-    timeout_seconds: float = Field(default=30, gt=0, le=600)
+    timeout_seconds: float | None = Field(default=None, gt=0, le=600)
 
     @model_validator(mode="before")
     @classmethod
@@ -182,8 +183,8 @@ class MetricConfig(Record):
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> "MetricConfig":
-        if (self.kind == "python") != (self.function is not None):
-            raise ValueError(f'metrics: {self.name}: `function` belongs to kind "python", and only there')
+        if self.kind != "python" and self.function is not None:
+            raise ValueError(f'metrics: {self.name}: `function` belongs to kind "python"')
         if self.kind != "model" and (self.model or self.rubric):
             raise ValueError(f'metrics: {self.name}: `model` and `rubric` belong to kind "model"')
         return self
@@ -254,11 +255,15 @@ def _present_kind(kind: object) -> object:
     return "search" if kind == "quotes" else kind
 
 
+GRAPH_ENTRY = 'kind = "graph": give `graph` as module:attribute, or `url` and `assistant`'
+
+
 class TeamConfig(Record):
     """One team. `sources` in order of preference; it is entered if one of `needs` is on (or any of `sources`).
 
     Of kind `graph`: `graph` is `module:attribute` in a Python file of the workspace, or `url` and `assistant` name a
-    graph of an Agent Server, whose key the variable `api_key_env` holds. It needs no sources.
+    graph of an Agent Server, whose key the variable `api_key_env` holds; with neither, code brings the graph by the
+    team's id. Without sources of its own it may use those of the run.
     """
 
     team_id: Identifier
@@ -283,8 +288,8 @@ class TeamConfig(Record):
                 raise ValueError(f'{keys[0]}: belongs to kind = "graph"')
             if not self.sources:
                 raise ValueError("sources: name one at least")
-        elif bool(self.graph) == bool(self.url) or bool(self.url) != bool(self.assistant):
-            raise ValueError('kind = "graph": give `graph` as module:attribute, or `url` and `assistant`')
+        elif (self.graph and self.url) or bool(self.url) != bool(self.assistant):
+            raise ValueError(GRAPH_ENTRY)
         elif self.api_key_env and not self.url:
             raise ValueError("api_key_env: belongs to `url`")
         return self

@@ -9,7 +9,15 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from contend.errors import InputError
 from contend.models.evaluation import CriteriaFile
-from contend.models.options import ContestLimits, EvaluatorConfig, JudgmentConfig, Role, RunOptions, TeamConfig
+from contend.models.options import (
+    GRAPH_ENTRY,
+    ContestLimits,
+    EvaluatorConfig,
+    JudgmentConfig,
+    Role,
+    RunOptions,
+    TeamConfig,
+)
 from contend.models.record import IDENTIFIER_PATTERN, IDENTIFIER_RULE, FunctionName, Identifier, Record
 from contend.models.research import SourceName
 from contend.parsing import parse_toml
@@ -73,6 +81,13 @@ class _OrchestratorFile(Record):
 
 class _EvaluatorFile(Record):
     evaluator: EvaluatorConfig
+
+    @model_validator(mode="after")
+    def _names_functions(self) -> Self:
+        for metric in self.evaluator.metrics:
+            if metric.kind == "python" and metric.function is None:
+                raise ValueError(f"metrics: {metric.name}: give its `function` as module:function")
+        return self
 
 
 class _JudgmentFile(Record):
@@ -216,6 +231,8 @@ def load_config(folder: Path) -> Config:
         name = str(reference.config)
         files[name] = config_file(folder, name)
         team = validate(TeamConfig, read_toml(files[name]), str(files[name]))
+        if team.kind == "graph" and not (team.graph or team.url):
+            raise InputError(f"{files[name]}: {GRAPH_ENTRY}")
         if team.team_id in teams:
             raise InputError(f"{files[name]}: team_id {team.team_id!r} is taken by another team; choose another")
         teams[team.team_id] = team

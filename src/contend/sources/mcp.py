@@ -14,7 +14,7 @@ from contend.errors import InputError, SourceError, without_secrets
 from contend.parsing import parse_json
 from contend.settings.files import SourceConfig
 from contend.sources.calls import TransientError
-from contend.sources.source import FunctionSource
+from contend.sources.source import QueuedSource
 from contend.text import clean, shorten
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _LINE = 200
 Item = Mapping[str, object]
 
 
-class McpSource(FunctionSource):
+class McpSource(QueuedSource):
     """Asks a server's tool by its entry in `config/sources.toml`. `folder`: where its command is started.
 
     The command inherits no variables but PATH, HOME and the like, and those that `env` names: none of contend's keys.
@@ -45,7 +45,13 @@ class McpSource(FunctionSource):
             raise InputError(f"{where}: command {entry.command!r} is not found: install it, or give its path")
         if unset := [key for key in [*entry.env, *filter(None, [entry.token_env])] if key not in os.environ]:
             raise InputError(f"{where}: {', '.join(unset)} is not set: set it in the environment of contend")
-        super().__init__(name, entry, self._search)
+        super().__init__(
+            name,
+            interval_seconds=entry.interval_seconds,
+            deadline_seconds=entry.deadline_seconds,
+            read_pages=entry.read_pages,
+        )
+        self._entry = entry
         self._who = f"the MCP server of source {name}"
         self._folder = folder
 

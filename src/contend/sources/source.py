@@ -12,9 +12,9 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from contend.errors import SourceError
+from contend.extensions import SourceFunction
 from contend.models.research import FoundPassage, SearchResult
-from contend.registry import Function, FunctionFailed, start_function
-from contend.settings.files import SourceConfig
+from contend.registry import FunctionFailed, start_function
 from contend.sources.calls import Queue, SharedAnswers, TransientError
 from contend.text import clean, shorten
 
@@ -158,37 +158,55 @@ def _names(names: Sequence[str], most: int) -> list[str] | None:
     return [name for each in names if (name := clean(each, single_line=True))][:most] or None
 
 
-class FunctionSource(AskedSource):
-    """Asks `function(query, limit)`, plain or async, for a list of `{"title", "text", "url", "published_date", …}`.
+class QueuedSource(AskedSource):
+    """A source that is called once at a time; the deadline holds for a search and its repeats."""
 
-    One call at a time; the entry's deadline holds for a search and its repeats. A function that raises an OSError, such
-    as a ConnectionError, is asked again.
-    """
+    _who: str
+    """Begins its errors."""
 
-    def __init__(self, name: str, entry: SourceConfig, function: Function) -> None:
+    def __init__(self, name: str, *, interval_seconds: float, deadline_seconds: float, read_pages: bool) -> None:
         super().__init__()
         self.name = name
-        self.summarizes = entry.read_pages
-        self._entry = entry
-        self._function = function
-        self._queue = Queue(name, interval_seconds=entry.interval_seconds, deadline_seconds=entry.deadline_seconds)
+        self.summarizes = read_pages
+        self._queue = Queue(name, interval_seconds=interval_seconds, deadline_seconds=deadline_seconds)
+
+    async def _ask(self, query: str, limit: int) -> list[FoundPassage]:
+        items = await self._queue.call(partial(self._call, query, limit))
+        if not isinstance(items, list | tuple):
+            raise SourceError(f"{self._who} gave {shorten(repr(items), 80)}: return a list of results")
+        return self._usable([passage_of_item(self.name, item) for item in items])[:limit]
+
+    @abstractmethod
+    def _call(self, query: str, limit: int, seconds: float) -> object:
+        """A list of `{"title", "text", "url", "published_date", …}`, in the thread of the queue.
+
+        Raises:
+            TransientError: it may answer when it is asked again.
+            SourceError: it refused or failed.
+        """
+
+
+class FunctionSource(QueuedSource):
+    """Asks a function. One that raises an OSError, such as a ConnectionError, is asked again."""
+
+    def __init__(self, own: SourceFunction[Any]) -> None:
+        super().__init__(
+            own.name,
+            interval_seconds=own.interval_seconds,
+            deadline_seconds=own.deadline_seconds,
+            read_pages=own.read_pages,
+        )
+        self._own = own
+        self._who = f"the function of source {own.name}"
 
     async def check(self) -> str | None:
         """None: the function was found, and only a search tells more."""
         return None
 
-    async def _ask(self, query: str, limit: int) -> list[FoundPassage]:
-        items = await self._queue.call(partial(self._call, query, limit))
-        if not isinstance(items, list):
-            excerpt = shorten(repr(items), 80)
-            raise SourceError(f"the function of source {self.name} gave {excerpt}: return a list of results")
-        return self._usable([passage_of_item(self.name, item) for item in items])[:limit]
-
     def _call(self, query: str, limit: int, seconds: float) -> object:
-        who = f"the function of source {self.name}"
         try:
-            return start_function(self._function, query, limit).result(seconds)
+            return start_function(self._own.function, query, limit).result(seconds)
         except FunctionFailed as error:
-            raise (TransientError if error.passing else SourceError)(f"{who} {error}") from error
+            raise (TransientError if error.passing else SourceError)(f"{self._who} {error}") from error
         except TimeoutError as error:
-            raise SourceError(f"{who} was not done within {self._entry.deadline_seconds:g} s") from error
+            raise SourceError(f"{self._who} was not done within {self._own.deadline_seconds:g} s") from error

@@ -7,16 +7,18 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from contend.errors import InputError, SourceError
+from contend.extensions import SourceFunction, source_in_file
 from contend.models.events import DocumentsLeftOut, DocumentsRead, Event
 from contend.models.record import Language
 from contend.models.research import FoundPassage, SearchResult
-from contend.registry import Function, Registry
+from contend.registry import Registry
 from contend.retrieval import HybridIndex
 from contend.settings import Settings, environment_options, secret_text
 from contend.settings.files import SourceConfig
@@ -170,14 +172,14 @@ class SourceSet:
         self,
         sources: Mapping[str, SourceConfig],
         settings: Settings,
-        load: Callable[[str], Function],
+        load: Callable[[str], object],
         *,
         own_documents: Sequence[str],
         served: bool,
         tell: Callable[[Event], None],
         language_of: Callable[[str], Language],
     ) -> None:
-        """Blocking: `load` gives the functions that `module:function` names.
+        """Blocking: `load` gives what `module:attribute` names.
 
         Raises:
             InputError: an entry names a kind that is none or a function that cannot be loaded, or its name is a kind's.
@@ -190,6 +192,13 @@ class SourceSet:
         self._language_of = language_of
         self._told_left_out: deque[str] = deque(maxlen=_RUNS_AT_ONCE)
         self._sources: dict[tuple[str, tuple[str, ...]], Source] = {}
+
+    def extended(self, own: Mapping[str, SourceFunction[Any]]) -> "SourceSet":
+        """These sources and others besides, which only the copy has."""
+        more = copy(self)
+        more.factories = self.factories | {name: _factory_of(each) for name, each in own.items()}
+        more._sources = {**self._sources}  # noqa: SLF001 - a copy of its own
+        return more
 
     def get(self, name: str, documents: Sequence[str]) -> Source:
         """A source by name; local documents by their paths, so that runs on the same folder share an index. Blocking.
@@ -318,7 +327,7 @@ class SourceSet:
         return source.left_out_lines(language)
 
 
-def _factory(name: str, entry: SourceConfig, settings: Settings, load: Callable[[str], Function]) -> SourceFactory:
+def _factory(name: str, entry: SourceConfig, settings: Settings, load: Callable[[str], object]) -> SourceFactory:
     where = f"config/sources.toml [sources.{name}]"
     if name in KINDS.entries and (entry.function or entry.kind == "mcp"):
         raise InputError(f"{where}: the name belongs to a source of contend's own; choose another")
@@ -330,5 +339,8 @@ def _factory(name: str, entry: SourceConfig, settings: Settings, load: Callable[
         if (entry.kind or name) != name:
             raise InputError(f"{where}: a source of kind {entry.kind!r} is named as its kind: [sources.{entry.kind}]")
         return partial(make, settings)
-    function = load(entry.function)
-    return lambda _: FunctionSource(name, entry, function)
+    return _factory_of(source_in_file(load(entry.function), name, entry))
+
+
+def _factory_of(own: SourceFunction[Any]) -> SourceFactory:
+    return lambda _: FunctionSource(own)

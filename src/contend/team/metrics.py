@@ -19,7 +19,7 @@ from contend.langgraph_compat import cause
 from contend.models.evaluation import (
     CODE_METRIC_NAMES,
     EvaluationResult,
-    MetricInput,
+    MetricContext,
     MetricResult,
     MetricScore,
     Submission,
@@ -221,16 +221,18 @@ async def judge_by_function(
     Raises:
         MetricError: it raised, was not done in time, or gave no score.
     """
-    metric_input = MetricInput(
-        query=theme,
-        submission=submission.content,
-        sources=[source.model_dump(mode="json") for source in submission.report.sources],
-        points=list(submission.points),
+    context = MetricContext(
+        question=theme,
+        report=submission.content,
+        statements=submission.draft.sentences(),
+        passages=await with_texts(services.documents, submission.passages),
+        sources=submission.report.sources,
+        parts=submission.parts,
     )
     # In a thread: where the run goes on after a restart, the file that has it is read only now.
-    function = await asyncio.to_thread(services.function, config.function or "")
+    metric = await asyncio.to_thread(services.metric, config)
     try:
-        result = await call_function(function, metric_input, seconds=config.timeout_seconds)
+        result = await call_function(metric.function, context, seconds=config.timeout_seconds or metric.timeout_seconds)
     except FunctionFailed as error:
         raise MetricError(f"the metric's function {error}") from error
     score, reason = result if isinstance(result, tuple) and len(result) == 2 else (result, "")  # noqa: PLR2004 - score and reason
