@@ -28,6 +28,7 @@ from contend.report import build_report
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.settings import load_settings, resolve_options
+from contend.team.measurement import open_measurement
 from contend.team.metrics import evaluation_of, measure, metric_tasks
 
 _FILES = ("judging.toml", "judging_fresh.toml")
@@ -195,7 +196,6 @@ async def evaluated(
 ) -> EvaluationResult:
     """The evaluation that a contest would give a report."""
     tasks = metric_tasks(
-        services,
         run,
         submission=document,
         theme=pair.theme,
@@ -203,7 +203,8 @@ async def evaluated(
         round_number=1,
         criteria=criteria,
     )
-    results = await asyncio.gather(*(measure(services, task) for task in tasks))
+    works = [await open_measurement(services, task) for task in tasks]
+    results = await asyncio.gather(*(measure(work) for work in works))
     return evaluation_of([each.score for of_task in results for each in of_task], language=pair.language)
 
 

@@ -15,8 +15,8 @@ from contend.readiness import check_contexts, models_of_run
 from contend.report import Reference, ReferencedText, read_draft, read_references
 from contend.report.plain import plain_title
 from contend.services import Services
+from contend.team.measurement import Measurement, open_measurement
 from contend.team.metrics import evaluation_of, measure, metric_tasks, results_without_score
-from contend.team.state import MetricTask
 from contend.text import ADDRESS, clean, without_tail
 
 MOST_CHARACTERS = 100_000
@@ -46,8 +46,9 @@ async def evaluate(
     submission = submission_of(text, question)
     document = await services.submissions.put(submission)
     run = services.open_run(str(uuid4()), resolved_options)
-    tasks = metric_tasks(services, run, submission=document, theme=question, team_id="", round_number=1)
-    by_task = await asyncio.gather(*(_measure(services, task) for task in tasks))
+    tasks = metric_tasks(run, submission=document, theme=question, team_id="", round_number=1)
+    works = [await open_measurement(services, task) for task in tasks]
+    by_task = await asyncio.gather(*(_measure(work) for work in works))
     results = [each for of_task in by_task for each in of_task]
     await services.documents.delete([document])
     services.close_run(run.execution_id)
@@ -112,8 +113,8 @@ def _results(references: ReferencedText, sources: Mapping[int, SearchResult]) ->
     return [_source(0, Reference(url, url)) for url in sorted(addresses) if url]
 
 
-async def _measure(services: Services, task: MetricTask) -> list[MetricResult]:
+async def _measure(work: Measurement) -> list[MetricResult]:
     try:
-        return await measure(services, task)
+        return await measure(work)
     except (ModelError, MetricError) as error:
-        return await results_without_score(services, task, error)
+        return results_without_score(work, error)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from contend.app import RunOutcome
-from contend.contest.edit import editors_passages
+from contend.contest.edit import editors_passages, with_all_texts
 from contend.models.evaluation import Submission
 from contend.models.events import ReportMerged
 from contend.models.research import CitedSentence, Draft, Paragraph, Passage, Section
@@ -208,7 +208,8 @@ async def test_passages_of_one_document_stand_together_for_the_editor_whichever_
         own = [passages[name] for name in names]
         return Submission(content="-", report=finished.outcome.report, draft=draft, passages=own, results=[])
 
-    at_hand = await editors_passages(services, [submission("wind", "rain"), submission("wind again", "fog")], tokens=99)
+    submissions = [submission("wind", "rain"), submission("wind again", "fog")]
+    at_hand = editors_passages(submissions, await with_all_texts(services.documents, submissions), tokens=99)
 
     assert [each.title for each in at_hand] == ["wind", "wind again", "rain", "fog"]
 

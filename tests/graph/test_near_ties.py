@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from contend.app import RunOutcome
 from contend.contest.comparing import compare_prompt, pairwise_keys
+from contend.contest.edit import with_all_texts
 from contend.contest.state import Comparison
 from contend.models.evaluation import Submission
 from contend.models.events import WinnerPicked
@@ -304,12 +305,13 @@ async def test_passages_have_the_same_numbers_for_the_judges_of_a_pair_as_for_th
 
     first, second = submission("fog", "rain"), submission("snow", "rain")
 
-    prompt = await compare_prompt(services, first, second, tokens=1_000, user_query=THEME)
+    texts = await with_all_texts(services.documents, [first, second])
+    prompt = compare_prompt(first, second, texts, tokens=1_000, user_query=THEME)
 
     assert [each.title for each in prompt.passages] == ["snow", "fog"]
     assert [each.title for each in prompt.others] == ["rain"]
     for text, each in zip(prompt.submissions, (first, second), strict=True):
-        assert text == (await report_view(services, each, tokens=1_000, beside=1_000)).text
+        assert text == report_view(each, texts, tokens=1_000, beside=1_000).text
     assert [passage.number for document in prompt.passages for passage in document.passages] == [3, 4]
     assert [each.numbers for each in prompt.others] == [[2]]
 
@@ -327,14 +329,16 @@ async def test_a_judge_sees_what_a_report_cites_and_of_the_rest_what_fits_beside
     submission = Submission(content="-", report=report, draft=draft, passages=passages, results=results)
     each = max(map(estimate_tokens, texts.values()))
 
-    async def titles(*, tokens: int, beside: int) -> list[str]:
-        view = await report_view(services, submission, tokens=tokens, beside=beside)
+    with_text = await with_all_texts(services.documents, [submission])
+
+    def titles(*, tokens: int, beside: int) -> list[str]:
+        view = report_view(submission, with_text, tokens=tokens, beside=beside)
         return [passage.title for passage in view.passages]
 
-    assert await titles(tokens=9_000, beside=9_000) == ["wind", "rain", "snow", "fog"]
-    assert await titles(tokens=9_000, beside=3 * each) == ["wind", "rain", "fog"]
-    assert await titles(tokens=9_000, beside=0) == ["rain", "fog"]
-    assert await titles(tokens=each, beside=9_000) == ["fog"]
+    assert titles(tokens=9_000, beside=9_000) == ["wind", "rain", "snow", "fog"]
+    assert titles(tokens=9_000, beside=3 * each) == ["wind", "rain", "fog"]
+    assert titles(tokens=9_000, beside=0) == ["rain", "fog"]
+    assert titles(tokens=each, beside=9_000) == ["fog"]
 
 
 async def submission_citing(services: Services, cited: str, text: str) -> Submission:
@@ -356,7 +360,8 @@ async def test_a_source_that_nobody_retrieved_is_shown_as_such_to_the_judges_of_
     honest = await submission_citing(services, await services.documents.put(text), text)
     inventing = await submission_citing(services, "invented", text)
 
-    prompt = await compare_prompt(services, honest, inventing, tokens=1_000, user_query=THEME)
+    texts = await with_all_texts(services.documents, [honest, inventing])
+    prompt = compare_prompt(honest, inventing, texts, tokens=1_000, user_query=THEME)
 
     pair_prompt = services.library.show(prompt, language="en", mark="1a2b3c4d")
     first, second = pair_prompt.split("# First report")[1].split("# Second report")
@@ -364,7 +369,7 @@ async def test_a_source_that_nobody_retrieved_is_shown_as_such_to_the_judges_of_
     assert "summary 1: Bridges hum. [?]" in second
     assert "[?] is a source that nobody retrieved" in second
     assert text in pair_prompt
-    alone = await report_view(services, inventing, tokens=1_000, beside=1_000)
+    alone = report_view(inventing, texts, tokens=1_000, beside=1_000)
     assert "summary 1: Bridges hum. [?]" in alone.text
     assert alone.invented
 

@@ -14,6 +14,7 @@ from langgraph.errors import NodeError
 from langgraph.types import Command, Send
 from typing_extensions import TypedDict
 
+from contend.contest.edit import with_all_texts
 from contend.contest.state import Comparison, ContestState, ContestUpdate, ContestView
 from contend.criteria import numbered_criteria
 from contend.errors import BudgetExhausted
@@ -21,11 +22,11 @@ from contend.estimate import MOST_COMPARED_TEAMS
 from contend.evidence.pool import numbers_of
 from contend.langgraph_compat import cause
 from contend.models.evaluation import Criterion, PairwiseReply, Submission
-from contend.models.research import CitedSentence, Draft
+from contend.models.research import CitedSentence, Draft, Passage
 from contend.prompts.judging import ComparePrompt
 from contend.prompts.research import NamedDocument, SourceDocument
 from contend.services import Services
-from contend.team.judge_view import UNKNOWN_SOURCE, whole_passages, whole_text
+from contend.team.judge_view import UNKNOWN_SOURCE, fitting_passages, whole_text
 from contend.text import bare_text
 from contend.writing import shown_draft
 
@@ -62,9 +63,11 @@ class ComparingNodes:
         """
         run = await self.services.run(task)
         documents = [task["submissions"][task[place]] for place in ("first", "second")]
-        prompt = await compare_prompt(
-            self.services,
-            *[await self.services.require_submission(document) for document in documents],
+        first, second = [await self.services.require_submission(document) for document in documents]
+        prompt = compare_prompt(
+            first,
+            second,
+            await with_all_texts(self.services.documents, [first, second]),
             tokens=run.profile("evaluator").disputed_tokens,
             user_query=task["theme"],
             instructions=run.options.instructions,
@@ -146,12 +149,13 @@ async def route_to_pairs(state: ContestState) -> list[Send] | Literal["pick_winn
     return [Send("compare_pair", task) for pair in pairs for task in compare_tasks(state, pair)] or "pick_winner"
 
 
-async def compare_prompt(
-    services: Services, first: Submission, second: Submission, *, tokens: int, user_query: str, **fields: str
+def compare_prompt(
+    first: Submission, second: Submission, passages: Sequence[Passage], *, tokens: int, user_query: str, **fields: str
 ) -> ComparePrompt:
     """What a judge of the pair is asked: both texts; the disputed passages, from both in turn, as far as `tokens` goes.
 
-    Submissions that no research of contend wrote are shown as they were given. `fields`: the prompt's others.
+    `passages`: theirs, with their texts; `fields`: the prompt's others. Submissions that no research of contend wrote
+    are shown as they were given.
     """
     if not (first.passages and second.passages):
         texts = (whole_text(first.content), whole_text(second.content))
@@ -163,8 +167,9 @@ async def compare_prompt(
     # Of teams that had the same passages at hand, each has the number that writers and judges know it by.
     at_hand = numbers_of(list(by_id))
     numbers = dict.fromkeys(ids, UNKNOWN_SOURCE) | at_hand
-    at_issue = [by_id[each] for each in disputed_passages(one.draft, other.draft) if each in by_id]
-    whole = {each.id: each for each in await whole_passages(services, at_issue, tokens=tokens)}
+    with_text = {each.id: each for each in passages}
+    at_issue = [with_text[each] for each in disputed_passages(one.draft, other.draft) if each in with_text]
+    whole = {each.id: each for each in fitting_passages(at_issue, tokens=tokens) or at_issue[:1]}
     return ComparePrompt(
         user_query=user_query,
         submissions=(shown_draft(first.draft, numbers, basis=False), shown_draft(second.draft, numbers, basis=False)),

@@ -14,7 +14,7 @@ from contend.contest.agreement import (
     with_teams,
 )
 from contend.contest.state import ContestState, ContestView, TeamOutcome
-from contend.evidence import Desk, EvidencePool, Step, empty_pool, evidence_of_submission
+from contend.evidence import Desk, EvidencePool, Step, empty_pool, evidence_of_submission, with_texts
 from contend.evidence.actions import desk_of
 from contend.evidence.pool import numbers_of, parts_of, passages_of, with_catalogue, with_evidence, with_parts
 from contend.evidence.screening import by_address, orders_of, speaking_of
@@ -28,7 +28,8 @@ from contend.research.prompting import Numbering, shown_ids
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.sources.catalogue import catalogue_lines
-from contend.team.judge_view import whole_passages
+from contend.stores.documents import DocumentStore
+from contend.team.judge_view import fitting_passages
 from contend.text import estimate_tokens
 from contend.writing import (
     EarlierDraft,
@@ -169,7 +170,7 @@ async def open_edit(services: Services, state: ContestState) -> Edit:
     outcomes, submissions, size = outcomes[:fitting], submissions[:fitting], sizes[:fitting][-1]
     if merged := ContestView(state).editing.document:
         size += _draft_size(await services.require_submission(merged))
-    passages = await editors_passages(services, submissions, tokens=limits.beside(size))
+    passages = await with_all_texts(services.documents, submissions)
     pool, catalogue, is_whole = await _pool(services, run, state, submissions)
     looked = state.get("editor_looked", [])
     return Edit(
@@ -178,7 +179,7 @@ async def open_edit(services: Services, state: ContestState) -> Edit:
         outcomes=outcomes,
         submissions=submissions,
         pool=pool,
-        passages=passages,
+        passages=editors_passages(submissions, passages, tokens=limits.beside(size)),
         looked=looked,
         looks=state.get("editor_looks", 0),
         catalogue=catalogue,
@@ -262,19 +263,27 @@ def _numbered(work: Edit) -> dict[int, str]:
     return dict(enumerate(work.ids, start=1))
 
 
-async def editors_passages(services: Services, submissions: Sequence[Submission], *, tokens: int) -> list[Passage]:
+async def with_all_texts(documents: DocumentStore, submissions: Sequence[Submission]) -> list[Passage]:
+    """The submissions' passages, each once, with their texts."""
+    at_hand = {each.id: each for submission in submissions for each in submission.passages}
+    return await with_texts(documents, [*at_hand.values()])
+
+
+def editors_passages(submissions: Sequence[Submission], passages: Sequence[Passage], *, tokens: int) -> list[Passage]:
     """What the reports rest on, best report first, then what else their teams hold, as far as `tokens` goes.
 
-    By document.
+    By document. `passages`: the submissions', with their texts.
     """
+    texts = {each.id: each for each in passages}
     own = [{each.id: each for each in submission.passages} for submission in submissions]
     by_id: dict[str, Passage] = {}
-    for submission, passages in zip(submissions, own, strict=True):
-        cited = [passages[each] for each in submission.draft.passages() if each in passages]
+    for submission, at_hand in zip(submissions, own, strict=True):
+        cited = [at_hand[each] for each in submission.draft.passages() if each in at_hand]
         by_id = {**{each.id: each for each in cited}, **by_id} if not by_id else {**by_id, **_new(cited, by_id)}
-    for passages in own:
-        by_id |= _new([*passages.values()], by_id)
-    whole = await whole_passages(services, [*by_id.values()], tokens=tokens)
+    for at_hand in own:
+        by_id |= _new([*at_hand.values()], by_id)
+    every = [texts[each] for each in by_id]
+    whole = fitting_passages(every, tokens=tokens) or every[:1]
     documents = list(dict.fromkeys(each.url for each in whole))
     return sorted(whole, key=lambda each: (documents.index(each.url), each.place))
 

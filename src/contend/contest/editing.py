@@ -57,7 +57,6 @@ class MergedRoutes:
         for past in view.rounds:
             run.verdicts.update(past.verdicts)
         tasks = metric_tasks(
-            self.services,
             run,
             submission=document,
             theme=state["theme"],

@@ -9,7 +9,7 @@ from typing import Literal
 from langgraph.errors import NodeError
 from langgraph.types import Command
 
-from contend.contest.edit import editors_passages
+from contend.contest.edit import editors_passages, with_all_texts
 from contend.contest.state import ContestState, ContestUpdate, ContestView
 from contend.errors import ContendError
 from contend.evidence.pool import numbers_of
@@ -81,7 +81,8 @@ async def open_revision(services: Services, state: ContestState, submission: Sub
     team = None if view.editing.published or view.winner is None else view.winner.team
     size = estimate_tokens(_draft_text(submission.draft, submission.passages)) + estimate_tokens(state["comment"])
     room = run.profile("writer", team=team).beside(size)
-    passages = await editors_passages(services, [submission], tokens=room)
+    passages = await with_all_texts(services.documents, [submission])
+    passages = editors_passages([submission], passages, tokens=room)
     parts = len(state.get("parts", []))
     return Revision(run, state["theme"], parts, state["comment"], submission.draft, passages, submission.orders, team)
 

@@ -143,7 +143,6 @@ class TeamNodes:
         for past in view.rounds:
             view.run.verdicts.update(past.verdicts)
         tasks = metric_tasks(
-            self.services,
             view.run,
             submission=state["submission"] or "",
             theme=view.theme,

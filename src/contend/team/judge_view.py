@@ -7,13 +7,11 @@ from itertools import accumulate, takewhile
 from types import MappingProxyType
 from typing import NamedTuple
 
-from contend.evidence import with_texts
 from contend.llm.chat import LEAST_SHARED_TOKENS
 from contend.models.evaluation import Submission
 from contend.models.record import Language
 from contend.models.research import GENERATED_AT, MARK, Passage
 from contend.report import read_references
-from contend.services import Services
 from contend.text import (
     WORDS,
     bare_text,
@@ -51,10 +49,12 @@ class ReportView(NamedTuple):
     is_shared: bool = False
 
 
-async def report_view(
-    services: Services, submission: Submission, *, tokens: int, beside: int, shared: int = 0
+def report_view(
+    submission: Submission, passages: Sequence[Passage], *, tokens: int, beside: int, shared: int = 0
 ) -> ReportView:
     """The whole report, and the passages that its team had at hand, or only the cited where `tokens` are too few.
+
+    `passages`: the submission's, with their texts.
 
     Of what it does not cite as much as `beside` holds with what it cites; in all calls on a team's reports in the same
     order. All of them, where they take at most `shared` tokens and so many that to begin as the writer's prompt does
@@ -65,10 +65,9 @@ async def report_view(
     """
     if not submission.passages:
         return ReportView(whole_text(submission.content), structured=False)
-    passages = await with_texts(services.documents, submission.passages)
     is_shared = LEAST_SHARED_TOKENS <= sum(_sizes(passages).values()) <= shared
     if not is_shared:
-        passages = await _judged_passages(services, submission, passages, tokens=tokens, beside=beside)
+        passages = _judged_passages(submission, passages, tokens=tokens, beside=beside)
     view = ReportView(
         "", structured=True, passages=passages, numbers=submission.number_of(passages), is_shared=is_shared
     )
@@ -83,14 +82,12 @@ def _sizes(passages: Sequence[Passage]) -> dict[str, int]:
     return {each.id: estimate_tokens(compact_tables(each.text)) for each in passages}
 
 
-async def _judged_passages(
-    services: Services, submission: Submission, passages: Sequence[Passage], *, tokens: int, beside: int
-) -> list[Passage]:
+def _judged_passages(submission: Submission, passages: Sequence[Passage], *, tokens: int, beside: int) -> list[Passage]:
     sizes = _sizes(passages)
     ids = set(submission.draft.passages()) & sizes.keys()
     least = sum(sizes[each] for each in ids)
     if least > tokens:
-        return await cited_passages(services, submission, tokens=tokens)
+        return cited_passages(submission, passages, tokens=tokens)
     room, view = min(tokens, beside) - least, []
     for each in passages:
         if each.id in ids or sizes[each.id] <= room:
@@ -105,22 +102,15 @@ def reference_numbers(submission: Submission) -> dict[str, int]:
     return {each.id: numbers[each.url] for each in submission.passages if each.url in numbers}
 
 
-async def cited_passages(services: Services, submission: Submission, *, tokens: int) -> list[Passage]:
+def cited_passages(submission: Submission, passages: Sequence[Passage], *, tokens: int) -> list[Passage]:
     """The passages that the draft cites, whole, in its order, as far as `tokens` goes; at least one."""
-    by_id = {each.id: each for each in submission.passages}
-    passages = [by_id[each] for each in submission.draft.passages() if each in by_id]
-    return await whole_passages(services, passages, tokens=tokens)
-
-
-async def whole_passages(services: Services, passages: Sequence[Passage], *, tokens: int) -> list[Passage]:
-    """The passages with their texts, uncut, as many of the first as take at most `tokens`; at least one."""
-    whole = await with_texts(services.documents, passages)
-    ends = list(accumulate(estimate_tokens(compact_tables(each.text)) for each in whole))
-    return [each for each, end in zip(whole, ends, strict=True) if end <= tokens] or whole[:1]
+    by_id = {each.id: each for each in passages}
+    cited = [by_id[each] for each in submission.draft.passages() if each in by_id]
+    return fitting_passages(cited, tokens=tokens) or cited[:1]
 
 
 def fitting_passages(passages: Sequence[Passage], *, tokens: int) -> list[Passage]:
-    """As many of the first as take at most `tokens`."""
+    """As many of the first as take at most `tokens`, whole. `passages`: with their texts."""
     ends = accumulate(estimate_tokens(compact_tables(each.text)) for each in passages)
     return [each for each, end in zip(passages, ends, strict=True) if end <= tokens]
 

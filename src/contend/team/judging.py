@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from contend.criteria import goes_by_criteria, numbered_criteria
-from contend.evidence import with_texts
 from contend.models.evaluation import (
     MOST_CITATIONS,
     Criterion,
@@ -28,7 +27,6 @@ from contend.models.research import Draft, Passage
 from contend.prompts.judging import MetricPrompt, VerdictsPrompt
 from contend.prompts.research import NamedDocument, ResearchHead, ShownPart, ShownPassage, SourceDocument
 from contend.run_context import RunContext
-from contend.services import Services
 from contend.team.judge_view import (
     ReportView,
     cited_passages,
@@ -37,7 +35,7 @@ from contend.team.judge_view import (
     report_view,
     whole_text,
 )
-from contend.team.state import MetricTask
+from contend.team.measurement import Measurement
 from contend.team.support import (
     Citations,
     CitedStatement,
@@ -45,7 +43,6 @@ from contend.team.support import (
     citations_of,
     keep_doubts,
     keep_verdicts,
-    scope_of,
     shown_citations,
 )
 from contend.text import WORDS, bare_text, clean
@@ -63,31 +60,29 @@ _AROUND_QUOTES = "\"'“”‘’「」『』…."
 _SHARES = {"met": 1.0, "partly": 0.5, "unmet": 0.0}
 
 
-async def judge_by_model(
-    services: Services, task: MetricTask, config: MetricConfig, submission: Submission
-) -> MetricResult:
+async def judge_by_model(work: Measurement, config: MetricConfig) -> MetricResult:
     """One metric's verdict.
 
     Raises:
         ModelError: the metric's model failed.
     """
-    run = await services.run(task)
+    run, submission = work.run, work.submission
     options, profile = run.options, run.profile("evaluator", name=config.model)
     with_passages = config.name == WITH_PASSAGES
-    passages = await cited_passages(services, submission, tokens=profile.evidence_tokens) if with_passages else []
+    passages = cited_passages(submission, work.passages, tokens=profile.evidence_tokens) if with_passages else []
     numbers = reference_numbers(submission)
     prompt = MetricPrompt(
-        user_query=task["theme"],
+        user_query=work.question,
         instructions=options.instructions,
         passages=[ShownPassage.of(each, numbers.get(each.id, 0)) for each in passages],
         submission=whole_text(submission.content),
         metric=config.name,
-        rubric=services.rubric(config, options.language),
+        rubric=work.rubric(config),
         points=submission.points,
     )
     model = run.model("evaluator", name=config.model)
     distribution_over = "percent" if options.evaluator.expected_score else None
-    answer = await model.ask(prompt, MetricReply, scope=scope_of(run, task), distribution_over=distribution_over)
+    answer = await model.ask(prompt, MetricReply, scope=work.scope, distribution_over=distribution_over)
     reply = answer.value
     percent = reply.expected_score(answer.distribution) if answer.distribution else reply.score()
     return MetricResult(score=_score(config, reply, percent, submission.content), usage=answer.usage)
@@ -114,9 +109,7 @@ class _JudgeInput(NamedTuple):
     nearest: Sequence[Passage]
 
 
-async def judge_together(
-    services: Services, task: MetricTask, configs: Sequence[MetricConfig], submission: Submission
-) -> list[MetricResult]:
+async def judge_together(work: Measurement) -> list[MetricResult]:
     """The verdicts on several metrics, of one call. Coverage is judged by the run's criteria, where it has any.
 
     What the submission lacks of its passages is among the fixes of the first.
@@ -127,11 +120,11 @@ async def judge_together(
     Raises:
         ModelError: the judges' model failed.
     """
-    run, judge_input = await services.run(task), await _judge_input(services, task, configs, submission)
+    run, submission, judge_input = work.run, work.submission, _judge_input(work)
     answer = await run.model("evaluator").ask(
-        _verdicts_prompt(run, judge_input, theme=task["theme"]),
+        _verdicts_prompt(run, judge_input, theme=work.question),
         VerdictsReply,
-        scope=replace(scope_of(run, task), sentences=tuple(each.text for each in judge_input.unquoted)),
+        scope=replace(work.scope, sentences=tuple(each.text for each in judge_input.unquoted)),
         faults=lambda reply: faults_of(
             reply,
             len(judge_input.criteria),
@@ -141,7 +134,7 @@ async def judge_together(
     )
     keep_verdicts(run, judge_input.unquoted, answer.value.citations)
     others = keep_doubts(run, judge_input.citations, submission.draft, answer.value.doubts)
-    more = await ask_about(services, task, judge_input.without_room, step="/citations")
+    more = await ask_about(work, judge_input.without_room, step="/citations")
     usage = answer.usage + more if more else answer.usage
     first, *rest = _scores(judge_input, answer.value, run.options.language)
     fixes = [Fix(where=each.place, what=each.reason) for each in others]
@@ -154,23 +147,20 @@ async def judge_together(
     return [MetricResult(score=first, usage=usage), *(MetricResult(score=each) for each in rest)]
 
 
-async def _judge_input(
-    services: Services, task: MetricTask, configs: Sequence[MetricConfig], submission: Submission
-) -> _JudgeInput:
-    run = await services.run(task)
-    profile = run.profile("evaluator")
-    by_criteria = [each for each in configs if goes_by_criteria(run.library, each, run.options) and task["criteria"]]
-    by_rubric = [each for each in configs if each not in by_criteria]
+def _judge_input(work: Measurement) -> _JudgeInput:
+    run, submission, profile = work.run, work.submission, work.run.profile("evaluator")
+    by_model = [each for each in work.metrics if each.kind == "model"]
+    by_criteria = [each for each in by_model if goes_by_criteria(run.library, each, run.options) and work.criteria]
+    by_rubric = [each for each in by_model if each not in by_criteria]
     shares = run.options.shares_model("writer", "evaluator")
-    view = await report_view(
-        services,
+    view = report_view(
         submission,
+        work.passages,
         tokens=profile.evidence_tokens,
         beside=min(BESIDE_TOKENS, profile.tokens // 4),
         shared=profile.evidence_tokens * 5 // 4 if shares and profile.tokens >= _LEAST_SHARED_CONTEXT else 0,
     )
-    nearest = await with_texts(services.documents, submission.nearest)
-    citations = await citations_of(services, task, submission)
+    citations = citations_of(work)
     unquoted = citations.unjudged()
     with_passages = [each for each in unquoted if view.numbers.keys() >= {one.id for one in each.passages}]
     return _JudgeInput(
@@ -178,14 +168,14 @@ async def _judge_input(
         view,
         citations,
         by_criteria,
-        [Criterion.model_validate(each) for each in task["criteria"]] if by_criteria else [],
+        [*work.criteria] if by_criteria else [],
         by_rubric,
-        [f"## {each.name}\n\n{services.rubric(each, run.options.language)}" for each in by_rubric],
+        [f"## {each.name}\n\n{work.rubric(each)}" for each in by_rubric],
         with_passages[:MOST_CITATIONS],
         with_passages[MOST_CITATIONS:],
         frozenset() if view.is_shared else frozenset(only_behind_checked(submission.draft, citations)),
-        task.get("with_fixes", True),
-        fitting_passages(nearest, tokens=profile.step_tokens),
+        work.with_fixes,
+        fitting_passages(work.nearest, tokens=profile.step_tokens),
     )
 
 

@@ -14,7 +14,6 @@ from langgraph.types import Command
 from contend.checks import check_validity
 from contend.criteria import goes_by_criteria, reads_whole_reports
 from contend.errors import ContendError, MetricError
-from contend.evidence import with_texts
 from contend.langgraph_compat import cause
 from contend.models.evaluation import (
     CODE_METRIC_NAMES,
@@ -26,13 +25,15 @@ from contend.models.evaluation import (
 )
 from contend.models.options import MetricConfig, ResolvedOptions
 from contend.models.record import Language
+from contend.prompts.library import PromptLibrary
 from contend.registry import FunctionFailed, call_function
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.judge_view import rejection_reason
 from contend.team.judging import judge_by_model, judge_together
+from contend.team.measurement import Measurement, open_measurement
 from contend.team.state import MetricTask
-from contend.team.support import citation_support, citations_of, metric_names, support_of
+from contend.team.support import citation_support, citations_of, support_of
 from contend.text import WORDS, clean, shorten, shown_score
 
 _SHOWN_CHARACTERS = 160
@@ -43,19 +44,16 @@ WITH_CITATIONS = "citation_support"
 INVALID_CITATION_CAP = 0.5
 """A report that cites what was not retrieved scores at most this."""
 
-CodeMetric = Callable[[Services, MetricTask, MetricConfig, Submission], Awaitable[MetricResult]]
+CodeMetric = Callable[[Measurement, MetricConfig], Awaitable[MetricResult]]
 
 
-async def citation_validity(
-    services: Services, task: MetricTask, config: MetricConfig, submission: Submission
-) -> MetricResult:
+async def citation_validity(work: Measurement, config: MetricConfig) -> MetricResult:
     """The share of citations whose source was retrieved; 0.0 where nothing is cited.
 
     An address that stands in a passage is no citation.
     """
-    words = WORDS[(await services.run(task)).options.language].feedback
-    passages = await with_texts(services.documents, submission.passages)
-    texts = [f"{each.title}\n\n{each.text}" for each in passages]
+    words, submission = WORDS[work.language].feedback, work.submission
+    texts = [f"{each.title}\n\n{each.text}" for each in work.passages]
     validity = check_validity(submission.report, {result.url for result in submission.results}, texts=texts)
     total = validity.total + len(submission.missing)
     if not total:
@@ -67,11 +65,9 @@ async def citation_validity(
     return _result(config, validity.valid / total, reason)
 
 
-async def point_coverage(
-    services: Services, task: MetricTask, config: MetricConfig, submission: Submission
-) -> MetricResult:
+async def point_coverage(work: Measurement, config: MetricConfig) -> MetricResult:
     """The share of the question's parts that are answered, one answered in part counting half; None without parts."""
-    words = WORDS[(await services.run(task)).options.language].feedback
+    words, submission = WORDS[work.language].feedback, work.submission
     if not submission.parts:
         return _result(config, None, words.no_plan)
     good = sum(part.state == "answered" for part in submission.parts)
@@ -96,7 +92,6 @@ CODE_METRICS: Mapping[str, CodeMetric] = {
 
 
 def metric_tasks(
-    services: Services,
     run: RunContext,
     *,
     submission: str,
@@ -112,7 +107,7 @@ def metric_tasks(
     decides on statements without quotes, too.
     """
     options, configs = run.options, run.options.evaluator.all_metrics
-    together = [each for each in configs if _goes_together(services, each, options, criteria=bool(criteria))]
+    together = [each for each in configs if _goes_together(run.library, each, options, criteria=bool(criteria))]
     support = [each for each in configs if together and each.name == WITH_CITATIONS]
     alone = [[each] for each in configs if each not in [*together, *support]]
     return [
@@ -133,49 +128,40 @@ def metric_tasks(
     ]
 
 
-def _goes_together(services: Services, metric: MetricConfig, options: ResolvedOptions, *, criteria: bool) -> bool:
+def _goes_together(library: PromptLibrary, metric: MetricConfig, options: ResolvedOptions, *, criteria: bool) -> bool:
     """How likely each percentage is can be read off one percentage only; of criteria there is none."""
-    if not reads_whole_reports(services.library, metric, options):
+    if not reads_whole_reports(library, metric, options):
         return False
-    return not options.evaluator.expected_score or (criteria and goes_by_criteria(services.library, metric, options))
+    return not options.evaluator.expected_score or (criteria and goes_by_criteria(library, metric, options))
 
 
-def _configs(task: MetricTask, options: ResolvedOptions) -> list[MetricConfig]:
-    names = metric_names(task)
-    return [each for each in options.evaluator.all_metrics if each.name in names]
-
-
-async def measure(services: Services, task: MetricTask) -> list[MetricResult]:
+async def measure(work: Measurement) -> list[MetricResult]:
     """The metrics of a task.
 
     Raises:
         ModelError: the metrics' model failed.
         MetricError: the metric's own function failed.
     """
-    submission, options = await services.require_submission(task["submission"]), (await services.run(task)).options
-    configs = _configs(task, options)
-    reason = rejection_reason(task["theme"], submission.content, options.language)
+    reason = rejection_reason(work.question, work.submission.content, work.language)
     if reason is not None:
-        return [_result(each, 0.0, reason) for each in configs]
-    if task["together"]:
-        by_model = [each for each in configs if each.kind == "model"]
-        return [
-            *await judge_together(services, task, by_model, submission),
-            *await _citations_by_verdicts(services, task),
-        ]
-    (config,) = configs
-    if config.kind == "python":
-        return [await judge_by_function(services, config, submission, theme=task["theme"])]
-    by = judge_by_model if config.kind == "model" else CODE_METRICS[config.name]
-    return [await by(services, task, config, submission)]
+        return [_result(each, 0.0, reason) for each in work.metrics]
+    if work.together:
+        return [*await judge_together(work), *_citations_by_verdicts(work)]
+    (config,) = work.metrics
+    match config.kind:
+        case "python":
+            return [await judge_by_function(work, config)]
+        case "model":
+            return [await judge_by_model(work, config)]
+        case _:
+            return [await CODE_METRICS[config.name](work, config)]
 
 
-async def results_without_score(services: Services, task: MetricTask, error: BaseException) -> list[MetricResult]:
+def results_without_score(work: Measurement, error: BaseException) -> list[MetricResult]:
     """Metrics that failed: no score, never 0. Of citations code's word stands."""
     reason = str(error) if isinstance(error, ContendError) else f"{type(error).__name__}: {error}"
-    citations = await _citations_by_verdicts(services, task) if task["together"] else []
-    configs = _configs(task, (await services.run(task)).options)
-    by_name = {each.name: MetricResult(score=each.with_score(None, reason)) for each in configs}
+    citations = _citations_by_verdicts(work) if work.together else []
+    by_name = {each.name: MetricResult(score=each.with_score(None, reason)) for each in work.metrics}
     return list((by_name | {each.score.name: each for each in citations}).values())
 
 
@@ -189,48 +175,44 @@ class MeasuringNodes:
 
     async def score(self, task: MetricTask) -> dict[str, Any]:
         """The metrics that one call judges, or one by code."""
-        return self._update(await measure(self.services, task))
+        return self._update(await measure(await open_measurement(self.services, task)))
 
     async def leave_unscored(self, task: MetricTask, error: NodeError) -> Command[Any]:
         """Metrics that fail leave their scores open; the others count."""
         # A failed node's edges are not followed: without this, metrics that all fail would end the graph silently.
-        return Command(
-            update=self._update(await results_without_score(self.services, task, cause(error))), goto=self.join
-        )
+        work = await open_measurement(self.services, task)
+        return Command(update=self._update(results_without_score(work, cause(error))), goto=self.join)
 
     def _update(self, results: Sequence[MetricResult]) -> dict[str, Any]:
         return {self.key: [each.model_dump(mode="json") for each in results]}
 
 
-async def _citations_by_verdicts(services: Services, task: MetricTask) -> list[MetricResult]:
+def _citations_by_verdicts(work: Measurement) -> list[MetricResult]:
     """How far citations hold, by code and by what a judge has said; none where nobody asks."""
-    submission, options = await services.require_submission(task["submission"]), (await services.run(task)).options
-    configs = [each for each in _configs(task, options) if each.name == WITH_CITATIONS]
-    return [support_of(each, await citations_of(services, task, submission), options.language) for each in configs]
+    configs = [each for each in work.metrics if each.name == WITH_CITATIONS]
+    return [support_of(each, citations_of(work), work.language) for each in configs]
 
 
 def _result(config: MetricConfig, score: float | None, reason: str) -> MetricResult:
     return MetricResult(score=config.with_score(score, reason, applies=score is not None))
 
 
-async def judge_by_function(
-    services: Services, config: MetricConfig, submission: Submission, *, theme: str
-) -> MetricResult:
+async def judge_by_function(work: Measurement, config: MetricConfig) -> MetricResult:
     """What the function says: a score from 0 to 1, or a score and its reason.
 
     Raises:
         MetricError: it raised, was not done in time, or gave no score.
     """
     context = MetricContext(
-        question=theme,
-        report=submission.content,
-        statements=submission.draft.sentences(),
-        passages=await with_texts(services.documents, submission.passages),
-        sources=submission.report.sources,
-        parts=submission.parts,
+        question=work.question,
+        report=work.submission.content,
+        statements=work.submission.draft.sentences(),
+        passages=work.passages,
+        sources=work.submission.report.sources,
+        parts=work.submission.parts,
     )
     # In a thread: where the run goes on after a restart, the file that has it is read only now.
-    metric = await asyncio.to_thread(services.metric, config)
+    metric = await asyncio.to_thread(work.function, config)
     try:
         result = await call_function(metric.function, context, seconds=config.timeout_seconds or metric.timeout_seconds)
     except FunctionFailed as error:

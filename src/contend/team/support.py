@@ -7,9 +7,7 @@ from typing import NamedTuple
 
 from contend.checks.proof import stands_in, sums_of
 from contend.errors import BudgetExhausted, ModelError
-from contend.evidence import with_texts
 from contend.evidence.pool import numbers_of
-from contend.llm import Scope
 from contend.models.evaluation import (
     MOST_CITATIONS,
     CitationReply,
@@ -17,7 +15,6 @@ from contend.models.evaluation import (
     CitationWord,
     Doubt,
     MetricResult,
-    Submission,
     Verdict,
 )
 from contend.models.options import MetricConfig
@@ -27,8 +24,7 @@ from contend.models.task import CallUsage
 from contend.prompts.judging import CitationPrompt, UnquotedStatement
 from contend.prompts.research import SourceDocument
 from contend.run_context import RunContext
-from contend.services import Services
-from contend.team.state import MetricTask
+from contend.team.measurement import Measurement
 from contend.text import WORDS, bare_text, estimate_tokens, shorten
 from contend.writing import reasons_of
 
@@ -109,9 +105,7 @@ class Citations(NamedTuple):
         return [*by_text.values()]
 
 
-async def citation_support(
-    services: Services, task: MetricTask, config: MetricConfig, submission: Submission
-) -> MetricResult:
+async def citation_support(work: Measurement, config: MetricConfig) -> MetricResult:
     """The share of statements with a source that nothing refutes and a judge accepts; None where there is none.
 
     What its passages say in part counts half; what nobody has judged takes no part.
@@ -120,9 +114,9 @@ async def citation_support(
     counts as not shown, unless it is reckoned, a judgement, not found or one of the limits. `evidence`: the statements
     that are refuted or not shown, first those that are contradicted.
     """
-    run, citations = await services.run(task), await citations_of(services, task, submission)
-    usage = await ask_about(services, task, citations.unjudged())
-    return support_of(config, citations.with_words(run.verdicts), run.options.language, usage)
+    citations = citations_of(work)
+    usage = await ask_about(work, citations.unjudged())
+    return support_of(config, citations.with_words(work.run.verdicts), work.language, usage)
 
 
 def support_of(
@@ -152,10 +146,9 @@ def support_of(
     return MetricResult(score=score, usage=usage)
 
 
-async def citations_of(services: Services, task: MetricTask, submission: Submission) -> Citations:
+def citations_of(work: Measurement) -> Citations:
     """The submission's statements, with what a judge has said of them earlier in the run."""
-    citations = cited_statements(submission.draft, await with_texts(services.documents, submission.passages))
-    return citations.with_words((await services.run(task)).verdicts)
+    return cited_statements(work.submission.draft, work.passages).with_words(work.run.verdicts)
 
 
 def keep_verdicts(run: RunContext, statements: Sequence[CitedStatement], verdicts: Sequence[CitationVerdict]) -> None:
@@ -215,17 +208,15 @@ def cited_statements(draft: Draft, passages: Sequence[Passage]) -> Citations:
     return Citations(citing, len(without_source - cited_texts))
 
 
-async def ask_about(
-    services: Services, task: MetricTask, statements: Sequence[CitedStatement], *, step: str = ""
-) -> CallUsage | None:
+async def ask_about(work: Measurement, statements: Sequence[CitedStatement], *, step: str = "") -> CallUsage | None:
     """Ask a judge about statements, in as few calls as they fit into: its word is kept for the run. None: no call.
 
     `step`: what tells these calls from others of the task.
     """
-    run = await services.run(task)
+    run, scope = work.run, work.scope
     if not statements or not run.options.models:
         return None
-    model, scope = run.model("evaluator"), scope_of(run, task)
+    model = run.model("evaluator")
     usage: CallUsage | None = None
     for number, batch in enumerate(_batches(statements, run.profile("evaluator").evidence_tokens), start=1):
         name = scope.step + step + ("" if number == 1 else f"/{number}")
@@ -279,19 +270,3 @@ def shown_citations(statements: Sequence[CitedStatement], numbers: Mapping[str, 
         )
         for number, each in enumerate(statements, start=1)
     ]
-
-
-def metric_names(task: MetricTask) -> list[str]:
-    return [each if isinstance(each, str) else each["name"] for each in task["metrics"]]
-
-
-def scope_of(run: RunContext, task: MetricTask) -> Scope:
-    """Whose call it is, by metrics and sample."""
-    name = "+".join(metric_names(task))
-    return run.scope(
-        "evaluator",
-        team_id=task["team_id"],
-        round_number=task["round_number"],
-        step=name if task["sample"] == 1 else f"{name}#{task['sample']}",
-        sampled=run.options.evaluator.samples > 1,
-    )
