@@ -189,7 +189,7 @@ async def test_the_catalogue_names_each_heading_with_its_place_and_the_size_of_w
 
 
 def test_a_heading_that_only_begins_as_the_title_does_is_kept_whole() -> None:
-    sections = sections_of(split_passages("# Pumps\n\n## Pumpsets\n\nText.\n\n# Pumpsets\n\nText.")).sections
+    sections = sections_of(split_passages("# Pumps\n\n## Pumpsets\n\nText.\n\n# Pumpsets\n\nText."))
 
     assert [heading.path for heading in headings_of(sections, "Pump")] == ["Pumps", "Pumps › Pumpsets", "Pumpsets"]
 
@@ -248,7 +248,7 @@ def test_the_catalogue_never_takes_more_than_it_may(sections: list[list[tuple[st
 def test_the_sections_of_a_page_are_those_of_a_file_with_the_same_text() -> None:
     page = FullText.of(PUMPS)
 
-    assert page.sections == sections_of(split_passages(PUMPS)).sections
+    assert page.sections == sections_of(split_passages(PUMPS))
     assert [section.place for section in page.sections] == [1, 2, 3, 4]
     assert all(section.tokens <= LONGEST_TOKENS for section in page.sections)
 

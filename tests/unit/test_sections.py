@@ -23,7 +23,7 @@ BLOCKS = st.lists(
 
 
 def texts(markdown: str) -> list[str]:
-    return [section.text for section in sections_of(split_passages(markdown)).sections]
+    return [section.text for section in sections_of(split_passages(markdown))]
 
 
 async def test_a_hit_brings_its_whole_section_and_two_hits_in_it_are_one(tmp_path: Path) -> None:
@@ -84,11 +84,11 @@ def test_each_passage_stands_in_one_section_and_nothing_is_lost(blocks: list[str
     markdown = "\n\n".join(blocks)
     pieces = split_passages(markdown)
 
-    sections, places = sections_of(pieces)
+    sections = sections_of(pieces)
 
-    assert len(places) == len(pieces)
-    assert all(piece.text in sections[place].text for piece, place in zip(pieces, places, strict=True))
-    assert all(sections[place].heading == piece.heading for piece, place in zip(pieces, places, strict=True))
+    assert [number for section in sections for number in section.passages] == [*range(len(pieces))]
+    assert all(pieces[number].text in section.text for section in sections for number in section.passages)
+    assert all(pieces[number].heading == section.heading for section in sections for number in section.passages)
     assert all(estimate_tokens(section.text) <= 2 * LONGEST_TOKENS for section in sections)
 
 

@@ -138,7 +138,7 @@ def test_lines_that_head_short_texts_stay_with_them_in_one_section() -> None:
         f"<h2>Care</h2><p><b>Pumps</b></p><p>{LONG}</p><p><b>Valves</b></p><p>Short.</p><p><b>Doors</b></p><p>None.</p>"
     )
 
-    sections = sections_of(passages(page)).sections
+    sections = sections_of(passages(page))
 
     assert [section.heading for section in sections] == ["Care › Pumps", "Care"]
     assert sections[1].text == "**Valves**\n\nShort.\n\n**Doors**\n\nNone."
@@ -179,7 +179,7 @@ def test_a_table_is_read_with_the_names_of_its_columns_and_its_caption_stays_wit
     rows = "".join(f"<tr><td>port-{number}</td><td><p>{LONG[:300]}</p></td></tr>" for number in range(40))
     page = f"<p><b>Table 3. Ports</b></p><table><tr><th>Name</th><th>Text</th></tr>{rows}</table><p>After.</p>"
 
-    sections = sections_of(passages(page)).sections
+    sections = sections_of(passages(page))
 
     assert len(sections) > 2
     assert all(

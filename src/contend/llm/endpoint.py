@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from langchain_core.messages import AIMessage
     from langchain_core.runnables import RunnableConfig
 
+    from contend.llm.listing import EndpointSizes
+
 
 _FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 0.5, 8.0
 """Between two attempts: doubled each time."""
@@ -239,6 +241,7 @@ class Clients:
     opening: asyncio.Lock = field(default_factory=asyncio.Lock)
     http: "httpx2.AsyncClient | None" = None
     chats: "dict[Hashable, BaseChatModel]" = field(default_factory=dict)
+    sizes: "asyncio.Future[EndpointSizes] | None" = None
 
 
 class Endpoint(ABC):

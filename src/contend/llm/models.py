@@ -180,15 +180,7 @@ class LanguageModels:
         key = self._key(config, entry)
         if config.kind != _OPENAI:
             return _packaged_endpoint(config, key, limits)
-        return OpenAIEndpoint(
-            config.base_url,
-            key,
-            limits,
-            names=names,
-            extra_body=config.extra_body,
-            headers=config.headers,
-            stream=config.stream,
-        )
+        return OpenAIEndpoint(config.base_url, key, limits, names=names, provider=config)
 
     def _key(self, config: ProviderConfig, entry: str) -> str | None:
         variable = config.api_key_env

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from contend.connections import connection_failure
 from contend.errors import InputError, ModelError, is_passing, seconds_to_wait
@@ -27,8 +26,9 @@ from contend.llm.endpoint import (
     context_exceeded,
     without_keys,
 )
-from contend.llm.listing import EndpointSizes, endpoint_models, read_sizes
+from contend.llm.listing import endpoint_models, read_sizes
 from contend.llm.refusals import NAMES_FEATURE, RequestForm, Topic, topic_of
+from contend.settings.files import ProviderConfig
 from contend.text import clean
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ _TOPIC_REMEDIES: dict[Topic, str] = {
 class OpenAIEndpoint(Endpoint):
     """An endpoint by its address. Nothing is imported, opened or sent before the first call.
 
-    `extra_body` and `headers` go with each call; with `stream` each reply is asked for in parts.
+    Of the `provider` count the `extra_body` and `headers` that go with each call, and whether replies come in parts.
     """
 
     def __init__(
@@ -72,20 +72,17 @@ class OpenAIEndpoint(Endpoint):
         limits: CallLimits = CallLimits(),  # noqa: B008 - immutable
         *,
         names: SettingNames = SettingNames(),  # noqa: B008 - immutable
-        extra_body: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
-        stream: bool = False,
+        provider: ProviderConfig = ProviderConfig(),  # noqa: B008 - not changed
     ) -> None:
         self._key = _checked_key(api_key, names.key)
-        self._address = EndpointAddress.parse(base_url or _OPENAI_URL, names.url, key=api_key, headers=headers)
+        self._address = EndpointAddress.parse(base_url or _OPENAI_URL, names.url, key=api_key, headers=provider.headers)
         self._names = names
-        self._extra_body = dict(extra_body or {})
-        self._sizes: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[EndpointSizes]] = WeakKeyDictionary()
+        self._extra_body = provider.extra_body
         super().__init__(self._address.url, f"check {names.url}, {names.key} and that it runs", limits)
         # OpenAI's reasoning models refuse `max_tokens`; few other servers know anything else.
         of_openai = self._address.host == OPENAI_HOST
         self.first_form = RequestForm(
-            shape_last=True, limit_name="max_completion_tokens" if of_openai else "max_tokens", stream=stream
+            shape_last=True, limit_name="max_completion_tokens" if of_openai else "max_tokens", stream=provider.stream
         )
 
     async def _ask(self, model: str, request: Request) -> Completion:
@@ -145,11 +142,11 @@ class OpenAIEndpoint(Endpoint):
 
     async def context_tokens(self, model: str) -> int | None:
         """As it told when it was first asked; see `Endpoint.context_tokens`."""
-        loop = asyncio.get_running_loop()
-        if loop not in self._sizes:
-            self._sizes[loop] = asyncio.ensure_future(read_sizes(self._address))
+        here = self._here()
+        if here.sizes is None:
+            here.sizes = asyncio.ensure_future(read_sizes(self._address))
         # Shielded: a run that is cancelled while it waits does not take the answer from the others.
-        return (await asyncio.shield(self._sizes[loop])).of(model)
+        return (await asyncio.shield(here.sizes)).of(model)
 
     def _open(self, model: str, clients: Clients) -> "ChatOpenAI":
         import httpx2  # noqa: PLC0415 - heavy

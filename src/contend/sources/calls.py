@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary
 
 import tenacity
 
@@ -203,16 +202,16 @@ class SharedAnswers(Generic[T]):
         self._keep_seconds = keep_seconds
         self._most = most
         self._cache: dict[Hashable, tuple[T, float]] = {}
-        self._calls: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, _Call[T]]] = WeakKeyDictionary()
+        self._calls: dict[tuple[asyncio.AbstractEventLoop, Hashable], _Call[T]] = {}
 
     async def get(self, key: Hashable, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """The answer kept under `key`, else the one that `ask` gives; its errors reach all who wait for it."""
         if key in self._cache and time.monotonic() < self._cache[key][1]:
             return self._cache[key][0]
-        calls = self._calls.setdefault(asyncio.get_running_loop(), {})
-        call = calls.get(key)
+        here = (asyncio.get_running_loop(), key)
+        call = self._calls.get(here)
         if call is None:
-            call = calls[key] = _Call(asyncio.create_task(self._answer(key, ask)))
+            call = self._calls[here] = _Call(asyncio.create_task(self._answer(key, ask)))
         call.waiting += 1
         try:
             # One who goes away must not end the call for the others.
@@ -220,7 +219,7 @@ class SharedAnswers(Generic[T]):
         finally:
             call.waiting -= 1
             if not call.waiting:
-                del calls[key]
+                del self._calls[here]
                 call.task.cancel()
 
     async def _answer(self, key: Hashable, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:

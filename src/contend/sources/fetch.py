@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from importlib.metadata import version
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Literal, NamedTuple
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakValueDictionary
 
 import httpx
 
@@ -168,9 +168,7 @@ class Fetcher:
     def __init__(self, guard: Guard, *, deadline_seconds: float = 20.0) -> None:
         self._guard = guard
         self._deadline = deadline_seconds
-        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, asyncio.Lock]] = (
-            WeakKeyDictionary()
-        )
+        self._locks: WeakValueDictionary[tuple[asyncio.AbstractEventLoop, str], asyncio.Lock] = WeakValueDictionary()
 
     async def get(self, address: str) -> FetchedPage:
         """The page behind an address.
@@ -207,8 +205,7 @@ class Fetcher:
             return await _request(addresses[-1], url)
 
     def _lock_of(self, host: str) -> asyncio.Lock:
-        locks = self._locks.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
-        return locks.setdefault(host, asyncio.Lock())
+        return self._locks.setdefault((asyncio.get_running_loop(), host), asyncio.Lock())
 
 
 async def _request(address: str, url: httpx.URL) -> FetchedPage | httpx.URL:

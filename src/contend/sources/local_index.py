@@ -24,7 +24,6 @@ from contend.sources.catalogue import CatalogueEntry, below_title, headings_of
 from contend.sources.literal import ComparableText, LiteralWords
 from contend.sources.passages import (
     DocumentSection,
-    Sections,
     SectionSize,
     TextPiece,
     section_sizes,
@@ -87,18 +86,23 @@ class IndexedFile:
         return sum(tokens for _, tokens in self.sizes)
 
     @cached_property
-    def sections(self) -> Sections:
-        """What its passages stand in."""
+    def sections(self) -> list[DocumentSection]:
+        """What its passages stand in, in order."""
         return sections_of(self.pieces, self.sizes or None)
+
+    @cached_property
+    def section_of(self) -> list[DocumentSection]:
+        """Of each passage the section that it stands in."""
+        return [section for section in self.sections for _ in section.passages]
 
     @cached_property
     def comparable_sections(self) -> list[tuple[ComparableText, ComparableText]]:
         """Of each section the headings that begin there, the title at the first, and all its text with them."""
-        headings: list[list[str]] = [[] for _ in self.sections.sections]
+        headings: list[list[str]] = [[] for _ in self.sections]
         headings[0].append(self.title)
-        for heading in headings_of(self.sections.sections, self.title):
+        for heading in headings_of(self.sections, self.title):
             headings[heading.section - 1].append(heading.path.rpartition(" › ")[2])
-        texts = ("\n".join([*own, section.text]) for own, section in zip(headings, self.sections.sections, strict=True))
+        texts = ("\n".join([*own, section.text]) for own, section in zip(headings, self.sections, strict=True))
         return [
             (ComparableText.of("\n".join(own)), ComparableText.of(text))
             for own, text in zip(headings, texts, strict=True)
@@ -173,7 +177,7 @@ class LocalIndex:
 
     def whole(self) -> list[FoundPassage]:
         """Every section of every document, in the order of the files."""
-        return [each for file in self.documents for each in self._sections(file, 1, len(file.sections.sections))]
+        return [each for file in self.documents for each in self._sections(file, 1, len(file.sections))]
 
     def read(self, url: str, first: int, last: int) -> list[FoundPassage]:
         """The sections of one document by their places, in order; none of a document that is not here."""
@@ -204,9 +208,9 @@ class LocalIndex:
                 number,
                 self.title_of(each),
                 each.path.as_uri(),
-                headings_of(each.sections.sections, each.title),
+                headings_of(each.sections, each.title),
                 each.tokens,
-                len(each.sections.sections),
+                len(each.sections),
                 each.published,
             )
             for number, each in enumerate(self.documents, start=1)
@@ -268,18 +272,14 @@ class LocalIndex:
         places = sorted(scores, key=lambda place: (-scores[place], -own.get(place, 0.0), place))
         best: dict[tuple[int, int], FoundPassage] = {}
         for place in places:
-            number, section = at = self._section_place(place)
-            if at not in best:
-                file = self.documents[number]
-                piece = file.pieces[place - self._starts[number]]
-                best[at] = self._passage(file, piece, file.sections.sections[section], scores[place])
+            number = self._owners[place]
+            file, passage = self.documents[number], place - self._starts[number]
+            section = file.section_of[passage]
+            if (number, section.place) not in best:
+                best[number, section.place] = self._passage(file, file.pieces[passage], section, scores[place])
             if len(best) == limit:
                 break
         return list(best.values())
-
-    def _section_place(self, place: int) -> tuple[int, int]:
-        number = self._owners[place]
-        return number, self.documents[number].sections.indexes[place - self._starts[number]]
 
     def _scores_of_mentions(self, own: dict[int, float], cosines: "Vectors") -> dict[int, float]:
         """The best passage of each document that the first hits name, with its raised score.
@@ -301,10 +301,9 @@ class LocalIndex:
 
     def _sections(self, file: IndexedFile, first: int, last: int) -> list[FoundPassage]:
         """A document's sections from one place to another, as far as there are any."""
-        sections, indexes = file.sections
         return [
-            self._passage(file, file.pieces[indexes.index(section.place - 1)], section, 1.0)
-            for section in sections_between(sections, first, last)
+            self._passage(file, file.pieces[section.passages.start], section, 1.0)
+            for section in sections_between(file.sections, first, last)
         ]
 
     def _passage(self, file: IndexedFile, piece: TextPiece, section: DocumentSection, score: float) -> FoundPassage:

@@ -238,6 +238,8 @@ class DocumentSection(NamedTuple):
     tokens: int
     place: int
     """Which of the document's sections it is, from 1."""
+    passages: range
+    """Those of the document's passages that stand in it."""
 
 
 class SectionSize(NamedTuple):
@@ -247,25 +249,18 @@ class SectionSize(NamedTuple):
     tokens: int
 
 
-class Sections(NamedTuple):
-    """The sections of a document in order, and for each of its passages the index of the section that it stands in."""
-
-    sections: list[DocumentSection]
-    indexes: list[int]
-
-
-def sections_of(pieces: Sequence[TextPiece], sizes: Sequence[SectionSize] | None = None) -> Sections:
-    """The sections that a document's passages make; each passage stands in exactly one.
+def sections_of(pieces: Sequence[TextPiece], sizes: Sequence[SectionSize] | None = None) -> list[DocumentSection]:
+    """The sections that a document's passages make, in order; each passage stands in exactly one.
 
     `sizes`: theirs, where they are known; to measure them takes most of the time.
     """
     sizes = section_sizes(pieces) if sizes is None else sizes
-    starts = accumulate((passages for passages, _ in sizes), initial=0)
-    sections = [
-        DocumentSection(pieces[start].heading, _text(pieces, range(start, start + passages)), tokens, place)
-        for place, (start, (passages, tokens)) in enumerate(zip(starts, sizes, strict=False), start=1)
+    starts = accumulate((count for count, _ in sizes), initial=0)
+    parts = [(range(start, start + count), tokens) for start, (count, tokens) in zip(starts, sizes, strict=False)]
+    return [
+        DocumentSection(pieces[part.start].heading, _text(pieces, part), tokens, place, part)
+        for place, (part, tokens) in enumerate(parts, start=1)
     ]
-    return Sections(sections, [index for index, (passages, _) in enumerate(sizes) for _ in range(passages)])
 
 
 def section_sizes(pieces: Sequence[TextPiece]) -> list[SectionSize]:

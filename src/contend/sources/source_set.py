@@ -68,7 +68,7 @@ class FullText:
     @cached_property
     def sections(self) -> list[DocumentSection]:
         """What its passages stand in, in order: what is read by place."""
-        return sections_of(self.pieces).sections
+        return sections_of(self.pieces)
 
     @cached_property
     def characters(self) -> int:
