@@ -34,9 +34,8 @@ from contend.preflight import Opening, check_run, checked_run
 from contend.readiness import check_ready
 from contend.services import Services, open_services
 from contend.settings import Settings
+from contend.stores import Lease, checked_thread, lease, resume_command, text_id, thread_name
 from contend.stores.checkpoints import has_checkpoints, keep_latest_run, open_checkpointer
-from contend.stores.documents import text_id
-from contend.stores.leases import Lease, checked_thread, lease, resume_command, thread_name
 
 OnEvent = Callable[[AnyEvent], None]
 EXIT_CODES: Mapping[RunStatus, int] = {"completed": 0, "partial": 1, "failed": 2, "interrupted": 130, "running": 130}

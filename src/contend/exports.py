@@ -23,7 +23,7 @@ from contend.report import PublishedReport, to_bibtex
 from contend.settings import Settings
 from contend.sources.readers.process import KEPT_VARIABLES
 from contend.stored_runs import StoredRun
-from contend.stores.leases import thread_name
+from contend.stores import thread_name
 from contend.text import clean
 
 ReportFormat = Literal["md", "html", "json", "bibtex", "csv", "statements", "pdf", "docx"]

@@ -29,8 +29,8 @@ from contend.research.graph import build_research_graph
 from contend.services import Services
 from contend.settings import load_settings
 from contend.settings.files import validate
+from contend.stores import Lease, checked_thread, lease
 from contend.stores.checkpoints import keep_latest_run, open_checkpointer
-from contend.stores.leases import Lease, checked_thread, lease
 from contend.stores.threaded_saver import ThreadedSaver
 from contend.team.graph import build_team_graph
 

@@ -25,9 +25,7 @@ from contend.models.options import ResolvedOptions, Role, TeamConfig
 from contend.models.round import LiveLeaderboard, Round
 from contend.models.task import CallUsage, ExecutionRow, TeamStatus
 from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, UserPromptBuilder, mark_of
-from contend.stores import write_file
-from contend.stores.documents import DocumentStore, RecordDocuments
-from contend.stores.leases import checked_thread, thread_name
+from contend.stores import DocumentStore, RecordDocuments, checked_thread, thread_name, write_file
 from contend.stores.record import RecordStore
 
 

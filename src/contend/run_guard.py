@@ -16,9 +16,9 @@ from contend.models.task import RunStatus
 from contend.preflight import config_fingerprint
 from contend.run_context import options_file
 from contend.services import Services
+from contend.stores import DocumentStore, resume_command
 from contend.stores.checkpoints import checkpoints_place
-from contend.stores.documents import DocumentStore, ids_in
-from contend.stores.leases import resume_command
+from contend.stores.documents import ids_in
 
 TERMINAL = frozenset({"completed", "partial", "failed"})
 _ROLLED_BACK = "rolled back by whoever had started it: nothing is left to go on with; ask the question anew"

@@ -30,7 +30,7 @@ from contend.run_context import RunContext, options_file
 from contend.settings import RunSetup, Settings, load_settings, resolve_options
 from contend.settings.files import Config, load_config
 from contend.sources.source_set import SourceSet
-from contend.stores.documents import DocumentStore, RecordDocuments
+from contend.stores import DocumentStore, RecordDocuments
 from contend.stores.playbooks import PlaybookStore
 from contend.stores.record import RecordStore
 from contend.text import WORDS, shown_score

@@ -11,7 +11,7 @@ from contend.models.research import ResearchReport
 from contend.models.round import ExitReason, LeaderboardEntry, RoundRow
 from contend.models.task import ExecutionRow, RunStatus, RunUsage, TeamStatus
 from contend.settings import Settings
-from contend.stores.leases import is_leased, thread_name
+from contend.stores import is_leased, thread_name
 from contend.stores.record import RecordStore
 
 

@@ -15,7 +15,7 @@ from contend.models.research import Passage
 from contend.report import LedgerPassage, LedgerStatement, PublishedReport, proof_in
 from contend.sources.readers import read_document
 from contend.sources.readers.document import Unreadable
-from contend.stores.documents import content_id, passage_id
+from contend.stores import content_id, passage_id
 from contend.text import WORDS
 
 State = Literal["holds", "changed", "gone", "broken"]

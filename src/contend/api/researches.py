@@ -34,8 +34,8 @@ from contend.models.events import AnyEvent
 from contend.models.task import ExecutionRow, RunStatus
 from contend.services import Services
 from contend.stored_runs import is_waiting, message_of, read_run, status_of
+from contend.stores import checked_thread, resume_command
 from contend.stores.checkpoints import CHECKPOINTERS
-from contend.stores.leases import checked_thread, resume_command
 
 GRAPH = "contend"
 _MOST_THREADS = 100

@@ -24,7 +24,7 @@ from contend.models.research import ResearchReport
 from contend.report import PAGE_POLICY
 from contend.standings import Standings, standings
 from contend.stored_runs import StoredRun, judged_criteria, read_run, report_of
-from contend.stores.leases import checked_thread
+from contend.stores import checked_thread
 
 _NUMBER = r"^[0-9]{1,18}$"
 _SOON, _LATE = 0.25, 2.0

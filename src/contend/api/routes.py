@@ -19,7 +19,7 @@ from contend.contest.state import input_options
 from contend.errors import InputError, ThreadBusy
 from contend.models.record import THREAD_CHARACTERS
 from contend.stored_runs import status_of
-from contend.stores.leases import is_leased
+from contend.stores import is_leased
 
 router = APIRouter(responses=PROBLEMS, route_class=LimitedRoute)
 researches = APIRouter(prefix="/research", tags=["research"], responses=PROBLEMS, route_class=LimitedRoute)

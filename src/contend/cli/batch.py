@@ -28,8 +28,8 @@ from contend.run_guard import TERMINAL
 from contend.services import Services, open_services
 from contend.settings import Settings, secret_text
 from contend.settings.files import validate
-from contend.stores import write_file, writing
-from contend.stores.leases import lease
+from contend.stores import lease, write_file
+from contend.stores.files import writing
 
 
 class BatchLine(Record):

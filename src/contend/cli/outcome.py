@@ -20,8 +20,8 @@ from contend.models.research import ResearchReport
 from contend.readiness import check_folder
 from contend.report import with_joined_marks
 from contend.sources.local import OWN_REPORTS
-from contend.stores import write_file
-from contend.stores.leases import resume_command, thread_argument
+from contend.stores import resume_command, write_file
+from contend.stores.leases import thread_argument
 from contend.text import clean, normalize
 
 

@@ -29,7 +29,7 @@ from contend.parsing import parse_json, parse_toml
 from contend.preflight import Opening
 from contend.settings import Settings
 from contend.stored_runs import read_run
-from contend.stores.leases import resume_command, thread_name
+from contend.stores import resume_command, thread_name
 from contend.stores.record import RecordStore
 
 Work = Callable[..., Awaitable[app.RunOutcome]]

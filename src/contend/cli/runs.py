@@ -20,8 +20,7 @@ from contend.errors import ContendError, StoreUnwritable, UnknownThread
 from contend.models.task import ExecutionRow, RunStatus
 from contend.settings import Settings
 from contend.stored_runs import JudgedCriterion, StoredRun, is_waiting, judged_criteria, read_run, report_of, status_of
-from contend.stores import write_file
-from contend.stores.leases import checked_thread, resume_command
+from contend.stores import checked_thread, resume_command, write_file
 from contend.stores.record import RecordStore
 from contend.text import shorten
 

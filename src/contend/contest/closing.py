@@ -33,7 +33,7 @@ from contend.preflight import answer
 from contend.report import PublishedLine, published_lines, with_ledger
 from contend.run_context import thread_of
 from contend.services import Services
-from contend.stores.leases import thread_name
+from contend.stores import thread_name
 from contend.team.support import cited_statements
 from contend.text import WORDS, NoteWords
 

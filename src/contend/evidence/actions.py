@@ -21,7 +21,7 @@ from contend.evidence.pool import (
 )
 from contend.models.replies import ActionReply
 from contend.models.research import FoundPassage, Passage
-from contend.stores.documents import DocumentStore
+from contend.stores import DocumentStore
 from contend.text import clean
 
 HITS = 8

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from contend.models.evaluation import Submission
 from contend.models.record import utc_stamp
 from contend.models.research import FoundPassage, Part, Passage
-from contend.stores.documents import passage_id, text_id
+from contend.stores import passage_id, text_id
 from contend.text import canonical_url, compact_tables, estimate_tokens
 
 MOST_RESULTS = 20

@@ -27,7 +27,7 @@ from contend.models.playbook import Bullet, BulletEvaluation, DeltaContextItem, 
 from contend.models.record import Identifier, Language, Record
 from contend.models.task import checked_theme
 from contend.settings.files import validate
-from contend.stores.documents import DocumentStore
+from contend.stores import DocumentStore
 from contend.text import WORDS, count_text
 
 

@@ -19,8 +19,8 @@ from contend.models.record import Record, UtcDatetime, utc_now
 from contend.models.replies import MOST_ORDERS
 from contend.models.task import CallUsage
 from contend.prompts import PromptValues
-from contend.stores import writing
-from contend.stores.documents import text_id
+from contend.stores import text_id
+from contend.stores.files import writing
 from contend.text import shorten
 
 PASSAGE_FIELDS = ("sources", "passages", "others", "give_up")

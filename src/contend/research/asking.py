@@ -48,7 +48,7 @@ from contend.research.prompting import (
 )
 from contend.research.work import Research
 from contend.run_context import RunContext
-from contend.stores.documents import text_id
+from contend.stores import text_id
 from contend.text import estimate_tokens
 from contend.writing import (
     PlantedOrders,

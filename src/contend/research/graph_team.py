@@ -44,7 +44,7 @@ from contend.run_context import RunContext
 from contend.services import Services
 from contend.sources.passages import TextPiece
 from contend.sources.source_set import FullText
-from contend.stores.documents import content_id, passage_id
+from contend.stores import content_id, passage_id
 from contend.text import ADDRESS, canonical_url, clean, estimate_tokens, file_name, shorten
 from contend.tools import ActionName, lend
 from contend.writing import length_values, prove, with_passages, without_planted_text, without_speaking

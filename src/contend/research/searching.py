@@ -27,7 +27,7 @@ from contend.models.task import title_of
 from contend.research.ask import folders, hand_in, how_many, tell_step
 from contend.research.state import AT_BEGIN, ResearchInput, ResearchOutput, ResearchState, ResearchUpdate
 from contend.services import Services
-from contend.stores.documents import DocumentStore, passage_id
+from contend.stores import DocumentStore, passage_id
 from contend.text import WORDS, shorten
 
 _HITS = 30

@@ -22,7 +22,7 @@ from contend.report import build_report
 from contend.research.ask import SUMMARY_CHARACTERS
 from contend.research.asking import nearest_passages, screen
 from contend.research.work import Research
-from contend.stores.documents import text_id
+from contend.stores import text_id
 from contend.text import clean, shorten
 from contend.writing import not_found_words
 

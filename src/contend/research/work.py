@@ -22,7 +22,7 @@ from contend.research.state import ResearchState, ResearchUpdate, TeamRound, lat
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.sources.source_set import SourceSet
-from contend.stores.documents import DocumentStore
+from contend.stores import DocumentStore
 from contend.text import count_text
 
 R = TypeVar("R", bound=Reply)

@@ -1,38 +1,23 @@
-"""What is kept between runs. Files are whole or not there: written beside their place, then moved into it."""
+"""What is kept between runs: documents, leases on threads, the record, checkpoints and playbooks.
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from uuid import uuid4
+The record, checkpoints and playbooks are imported from their own modules: they load what most callers do without.
+"""
 
-from contend.errors import StoreUnwritable
+from contend.stores.documents import DocumentStore, RecordDocuments, content_id, passage_id, text_id
+from contend.stores.files import write_file
+from contend.stores.leases import Lease, checked_thread, is_leased, lease, resume_command, thread_name
 
-
-def write_file(path: Path, content: str | bytes) -> None:
-    """Write a file, folders included, text as UTF-8; a kill leaves the old file or the new one.
-
-    Raises:
-        StoreUnwritable: it cannot be written.
-    """
-    temporary = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            temporary.write_bytes(content if isinstance(content, bytes) else content.encode())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """What the disk refuses in the block names the path.
-
-    Raises:
-        StoreUnwritable: in place of an OSError.
-    """
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or error
-        raise StoreUnwritable(f"{path} cannot be written: {reason}; free space or mend its rights") from error
+__all__ = [
+    "DocumentStore",
+    "Lease",
+    "RecordDocuments",
+    "checked_thread",
+    "content_id",
+    "is_leased",
+    "lease",
+    "passage_id",
+    "resume_command",
+    "text_id",
+    "thread_name",
+    "write_file",
+]

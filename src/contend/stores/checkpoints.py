@@ -21,7 +21,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from contend.errors import CheckpointError, StoreError
 from contend.settings import Settings
-from contend.stores import writing
+from contend.stores.files import writing
 from contend.stores.threaded_saver import SyncCalls
 
 _ZLIB_SUFFIX = "+zlib"

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from contend.errors import StoreError
-from contend.stores import write_file
+from contend.stores.files import write_file
 
 _ID = re.compile(r"([0-9a-f]{64})(?:-[0-9a-f]{16})?")
 _CHARACTERS_IN_MEMORY = 8_000_000

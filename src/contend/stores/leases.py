@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 from contend.errors import InputError, ThreadBusy
 from contend.models.record import NO_IDS, THREAD_CHARACTERS, is_identifier
 from contend.settings import Settings
-from contend.stores import writing
+from contend.stores.files import writing
 
 _READABLE_CHARACTERS = 40
 

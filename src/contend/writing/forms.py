@@ -22,7 +22,7 @@ from contend.models.research import (
 from contend.prompts.research import PartLength
 from contend.report.kinds import kind_mark, listed_sums, table_marks
 from contend.report.plain import table_ruler, with_joined_marks
-from contend.stores.documents import text_id
+from contend.stores import text_id
 from contend.text import WORDS, Headings, detect_language
 
 PARTS = {"summary": "Summary", "finding": "Findings", "limit": "Limits"}
