@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
-from dotenv import dotenv_values
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
@@ -29,6 +28,7 @@ from contend.graph_teams.running import GraphLoop, GraphRaised, ModelMeter
 from contend.models.options import TeamConfig
 from contend.models.research import ResearchReport
 from contend.registry import error_line, load_attribute
+from contend.settings import environment_variables
 from contend.text import clean, shorten
 from contend.tools import ACTIONS_OF_ROUND, Act
 
@@ -129,7 +129,7 @@ class TeamGraphs:
     def __init__(self, folder: Path) -> None:
         """`folder`: whose Python files `graph` names. Blocking: it reads the `.env` file."""
         self._folder = folder
-        self._environment = {**dotenv_values(".env", encoding="utf-8-sig"), **os.environ}
+        self._environment = environment_variables()
         self._graphs: dict[str, TeamGraph] = {}
         self._guests: Mapping[str, GuestTeam] = {}
 

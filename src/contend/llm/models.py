@@ -5,12 +5,9 @@
 """
 
 import asyncio
-import os
 from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any, NamedTuple
-
-from dotenv import dotenv_values
 
 from contend.errors import InputError, ModelError
 from contend.llm import DEFAULT_CONTEXT_TOKENS, Answer, Model, ModelContext, R, Scope, configured_context
@@ -23,7 +20,7 @@ from contend.llm.recording import Recording, RecordingModel, ReplayModel
 from contend.models.options import Role
 from contend.prompts import PromptLibrary, PromptValues
 from contend.registry import Function, Registry
-from contend.settings import Settings, secret_text
+from contend.settings import Settings, environment_variables, secret_text
 from contend.settings.files import ModelsConfig, ProviderConfig
 
 _OPENAI = "openai"
@@ -78,7 +75,7 @@ class LanguageModels:
         self._library = library
         self._ledger_of = ledger_of
         self._context_of = context_of
-        self._environment = {**dotenv_values(".env", encoding="utf-8-sig"), **os.environ}
+        self._environment = environment_variables()
         self._endpoints: dict[str, Endpoint] = {}
         self._models: dict[str, Model] = {}
         self._functions = {name: load(each.function) for name, each in config.providers.items() if each.function}

@@ -266,13 +266,18 @@ class RunSetup(NamedTuple):
     teams_named: bool
 
 
+def environment_variables() -> dict[str, str | None]:
+    """The variables of the process, before those of the `.env` file in the working directory."""
+    return {**dotenv_values(".env", encoding="utf-8-sig"), **os.environ}
+
+
 def environment_options(environment: Mapping[str, str | None] | None = None) -> RunOptions:
     """Run options from `CONTEND_<NAME>`, in the environment or the `.env` file; lists may be comma-separated.
 
     Raises:
         InputError: a value is not usable; names the variable.
     """
-    variables = {**dotenv_values(".env", encoding="utf-8-sig"), **os.environ} if environment is None else environment
+    variables = environment_variables() if environment is None else environment
     values = {
         name: _from_text(value, field.annotation)
         for name, field in RunOptions.model_fields.items()
