@@ -3,7 +3,6 @@
 import asyncio
 import inspect
 import json
-import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, suppress
 from contextvars import Context

@@ -1,4 +1,4 @@
-"""Checkpointers: where a run's state is kept between steps. Memory, SQLite or Redis."""
+"""Checkpointers keep a run's state between steps: in memory, SQLite or Redis."""
 
 import asyncio
 import sqlite3
@@ -33,7 +33,7 @@ _REMEDY = "put a copy of the checkpoints back, or ask the question anew"
 
 
 class PlainSerializer(JsonPlusSerializer):
-    """Revives nothing from a checkpoint but plain values, messages and LangGraph's own types."""
+    """Loads only plain values, messages and LangGraph's own types from a checkpoint."""
 
     def __init__(self) -> None:
         super().__init__(allowed_msgpack_modules=None)
@@ -45,7 +45,7 @@ class PlainSerializer(JsonPlusSerializer):
 
 
 class PackedSerializer(PlainSerializer):
-    """Packs all but short values: state is mostly text, and each checkpoint holds the whole of it."""
+    """Compresses all but short values: state is mostly text, and each checkpoint holds all of it."""
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:  # noqa: ANN401 - any state
         kind, plain = super().dumps_typed(obj)
@@ -94,7 +94,7 @@ async def open_checkpointer(settings: Settings) -> AsyncIterator[base.BaseCheckp
 
 
 class CheckpointPlace(NamedTuple):
-    """Where a checkpoint is, as its saver names it, the Agent Server's run that saved it, and what it was saved for."""
+    """The key of a checkpoint, the Agent Server run that saved it, and its `source` from the metadata."""
 
     thread: str
     namespace: str
@@ -104,28 +104,27 @@ class CheckpointPlace(NamedTuple):
 
 
 class ManagedSaver(base.BaseCheckpointSaver[Any], ABC):
-    """What the Agent Server asks of a saver beside LangGraph's own: runs rolled back, history shortened."""
+    """What the Agent Server needs beyond LangGraph's interface: roll back runs, copy threads, prune history."""
 
     on_deletion: Callable[[Iterable[str], Iterable[str]], Awaitable[None]] | None = None
-    """Called with runs whose checkpoints were deleted, and with their threads: the server may delete a run before it
-    stops it."""
+    """Called with the deleted runs and their threads, because the server may delete a run before it stops it."""
     root_namespace = ""
-    """How checkpoints of the whole graph are named."""
+    """The namespace of the whole graph's checkpoints."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:  # noqa: ANN401 - the saver's own
         super().__init__(*arguments, **options)
         self._deleted_runs: set[str] = set()
         self._saves: dict[asyncio.Future[None], str] = {}
-        """What is being saved, with the run of the Agent Server that saves it."""
+        """Saves in progress, with the Agent Server run of each."""
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Delete what runs of the Agent Server saved, and whatever they may still save."""
+        """Delete everything that these Agent Server runs saved, and ignore what they still try to save."""
         runs = [*map(str, run_ids)]
         self._deleted_runs.update(runs)
-        # A save on its way to a server would come after the deletion.
+        # A save in flight would land after the deletion.
         await asyncio.gather(*(save for save, run in self._saves.items() if run in runs))
         places = [place for run in runs for place in await self._places("run_id", run)]
-        # A run that answers a question leaves its answer with a checkpoint of the run that asked.
+        # A run that answers a question writes to a checkpoint of the run that asked.
         await self._remove(places, runs)
         if self.on_deletion is not None:
             await self.on_deletion(runs, {place.thread for place in places})
@@ -168,7 +167,7 @@ class ManagedSaver(base.BaseCheckpointSaver[Any], ABC):
             save.set_result(None)
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Keep the latest checkpoint of each namespace, or with any other strategy none."""
+        """Keep the latest checkpoint of each namespace; any strategy but `keep_latest` deletes all."""
         for thread in thread_ids:
             if strategy == "keep_latest":
                 places = await self._places("thread_id", thread)
@@ -177,9 +176,9 @@ class ManagedSaver(base.BaseCheckpointSaver[Any], ABC):
                 await self.adelete_thread(thread)
 
     async def akeep_latest_run(self, thread_id: str) -> None:
-        """Delete what runs before a thread's latest one left.
+        """Delete the checkpoints of a thread's earlier runs.
 
-        Ids of checkpoints grow with time, and a run begins with its input in the namespace of the whole graph.
+        Checkpoint ids grow with time, and a run starts with its input in the root namespace.
         """
         places = await self._places("thread_id", thread_id)
         inputs = [each for each in places if each.source == "input" and each.namespace == self.root_namespace]
@@ -187,9 +186,9 @@ class ManagedSaver(base.BaseCheckpointSaver[Any], ABC):
         await self._remove([each for each in places if each.checkpoint < began])
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Save a thread's checkpoints with their writes once more, for another thread and no run: all of them or none.
+        """Copy a thread's checkpoints and writes to another thread, without their run ids: all or nothing.
 
-        A kill leaves the older ones, under an id that nobody was told.
+        A kill may leave the older ones, under a thread id that nobody was given.
         """
         try:
             await self._copy(source_thread_id, target_thread_id)
@@ -216,32 +215,32 @@ class ManagedSaver(base.BaseCheckpointSaver[Any], ABC):
 
     @abstractmethod
     async def _note_writes(self, place: CheckpointPlace, task_id: str, numbers: Sequence[int]) -> None:
-        """Remember which run of the Agent Server made these writes: none of the saver's records tells."""
+        """Record which Agent Server run made these writes; LangGraph's tables do not."""
 
     @abstractmethod
     async def _places(self, field: Literal["thread_id", "run_id"], value: str) -> list[CheckpointPlace]:
-        """The checkpoints of a thread, or of a run of the Agent Server."""
+        """The checkpoints of a thread or of an Agent Server run."""
 
     @abstractmethod
     async def _remove(self, places: Collection[CheckpointPlace], runs: Sequence[str] = ()) -> None:
-        """Delete checkpoints with their writes, and the writes of runs of the Agent Server."""
+        """Delete checkpoints with their writes, and the writes of Agent Server runs."""
 
 
 def latest(places: Iterable[CheckpointPlace]) -> list[CheckpointPlace]:
-    """The latest of each thread and namespace."""
+    """The latest checkpoint of each thread and namespace."""
     return list({place[:2]: place for place in sorted(places)}.values())
 
 
 def run_of(config: RunnableConfig, metadata: Mapping[str, Any] | None = None) -> str:
-    """The id of the Agent Server's run that saves something; elsewhere ""."""
+    """The id of the Agent Server run that is saving; "" outside the server."""
     places = (metadata or {}, config.get("metadata", {}), config.get("configurable", {}))
     return str(next((run for place in places if (run := place.get("run_id"))), ""))
 
 
 async def keep_latest_run(saver: object, thread_id: str) -> None:
-    """Delete what runs before a thread's latest one left: a chat would grow by hundreds of checkpoints a question.
+    """Delete the checkpoints of a thread's earlier runs; a chat would grow by hundreds of checkpoints per question.
 
-    It may fail: the end of the next run on the thread does it then.
+    Failures are ignored: the end of the thread's next run tries again.
     """
     # The Agent Server wraps the saver; LangGraph's own, in memory, can't.
     keep = getattr(saver, "akeep_latest_run", None)
@@ -251,17 +250,17 @@ async def keep_latest_run(saver: object, thread_id: str) -> None:
 
 
 def has_checkpoints(settings: Settings) -> bool:
-    """Whether there may be anything to read, without creating it."""
+    """Whether there may be checkpoints to read. Creates nothing."""
     return CHECKPOINTERS[settings.checkpointer].may_hold(settings)
 
 
 def checkpoints_place(settings: Settings) -> str:
-    """Where checkpoints lie, and how they get lost there, in words."""
+    """Where checkpoints are stored and how they can be lost there, for messages."""
     return CHECKPOINTERS[settings.checkpointer].place(settings)
 
 
 async def check_checkpointer(settings: Settings) -> list[str]:
-    """Whether a run can keep its checkpoints; warnings, a line each, where they may be lost.
+    """Check that a run can save checkpoints; returns warnings, one line each, where they may be lost.
 
     Raises:
         StoreError: the Redis server is unreachable, refuses, or lacks what the checkpoints need.
@@ -287,8 +286,8 @@ _REMOVE_WRITES = "DELETE FROM writes WHERE run_id = ?"
 class ThreadedSqliteSaver(ManagedSaver, SyncCalls, SqliteSaver):
     """LangGraph's saver for SQLite, called in a thread of its own.
 
-    Its asynchronous twin makes four trips to a thread for each save (cursor, statement, commit, close), and contests
-    save thousands of times.
+    The asynchronous one switches to a thread four times per save (cursor, statement, commit, close), and contests save
+    thousands of times.
     """
 
     def __init__(
@@ -337,7 +336,7 @@ class ThreadedSqliteSaver(ManagedSaver, SyncCalls, SqliteSaver):
 
 @asynccontextmanager
 async def open_sqlite_saver(file: Path, serde: SerializerProtocol) -> AsyncIterator[ThreadedSqliteSaver]:
-    """A saver for the file, made if there is none; the saver makes its tables at first use.
+    """A saver for the file, which is created if missing; tables are created at first use.
 
     Raises:
         StoreUnwritable: the folder cannot be made.
@@ -376,10 +375,7 @@ async def _no_warnings(_: Settings) -> list[str]:
 
 @dataclass(frozen=True)
 class Checkpointer:
-    """A kind of checkpointer; `open_checkpointer`, `checkpoints_place`, `has_checkpoints`, `check_checkpointer` ask it.
-
-    `title`: its name, as people are shown it.
-    """
+    """A kind of checkpointer. `title`: its name for people."""
 
     title: str
     open: Callable[[Settings], AbstractAsyncContextManager[base.BaseCheckpointSaver[Any]]]
@@ -421,4 +417,4 @@ CHECKPOINTERS: Mapping[str, Checkpointer] = {
         check=_check_redis,
     ),
 }
-"""By the names that `CheckpointerType` of the settings gives them."""
+"""By the names of `CheckpointerType`."""

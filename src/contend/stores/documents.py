@@ -24,26 +24,26 @@ V = TypeVar("V")
 
 
 def content_id(text: str) -> str:
-    """The id under which the store keeps a text: SHA-256 as 64 hex digits, the same for the same text."""
+    """The id of a text: its SHA-256 as 64 hex digits."""
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def passage_id(text: str, address: str) -> str:
-    """The id of a text as a passage of one document: what another says in the same words is another passage.
+    """The id of a passage: the same words in another document are another passage.
 
-    `text`: the id that the store gave; the store takes both.
+    `text`: the text's id in the store. The store accepts both ids.
     """
     return f"{text}-{sha256(address.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
 def text_id(document_id: str) -> str:
-    """The id of a passage's text; any other id as it is."""
+    """The text id within a passage id; any other id unchanged."""
     match = _ID.fullmatch(document_id)
     return match[1] if match else document_id
 
 
 def ids_in(state: object) -> set[str]:
-    """The ids of texts that stand in a state, however deep."""
+    """All text ids in a state, at any depth."""
     match state:
         case str():
             return {text_id(state)} if _ID.fullmatch(state) else set()
@@ -55,14 +55,14 @@ def ids_in(state: object) -> set[str]:
 
 
 class DocumentStore:
-    """Texts in a folder, made when the first is put. Safe to share between tasks and between processes."""
+    """Texts in a folder, which is created with the first. Safe to share between tasks and processes."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._recent: _Recent[str] = _Recent(_CHARACTERS_IN_MEMORY)
 
     async def put(self, text: str) -> str:
-        """Keeps the text and gives its id.
+        """Store the text and return its id.
 
         Raises:
             StoreError: the folder cannot be written.
@@ -71,26 +71,26 @@ class DocumentStore:
         return document_id
 
     async def put_many(self, texts: Sequence[str]) -> list[str]:
-        """As `put`, for several texts at once; their ids in turn."""
+        """Store several texts and return their ids in the same order; raises as `put`."""
         contents = [text.encode("utf-8", "surrogatepass") for text in texts]
         ids = [*map(content_id, texts)]
         paths = [self._path(document_id) for document_id in ids]
-        # Together: handing work to a thread and back costs more than a small file.
+        # All in one thread call: the switch costs more than writing a small file.
         await asyncio.to_thread(lambda: [*map(_write, paths, contents)])
         for document_id, text in zip(ids, texts, strict=True):
             self._recent.put(document_id, text, size=len(text))
         return ids
 
     async def get(self, document_id: str) -> str:
-        """The text that was put under this id.
+        """The text of this id.
 
         Raises:
-            StoreError: it is not there, cannot be read, or is no longer what was put.
+            StoreError: it is missing, cannot be read, or was changed on disk.
         """
         return (await self.get_many([document_id]))[document_id]
 
     async def get_many(self, document_ids: Iterable[str]) -> dict[str, str]:
-        """The texts by id, in the order of ids; passages may share a text.
+        """Texts by id, in the order given; several passages may share a text.
 
         Raises:
             StoreError: as `get`, for the first that fails.
@@ -105,12 +105,12 @@ class DocumentStore:
         return {document_id: texts[each] for document_id, each in ids.items()}
 
     async def missing(self, document_ids: Iterable[str]) -> list[str]:
-        """Those of the ids whose texts are not in the folder."""
+        """The ids whose texts are not in the folder."""
         paths = {each: self._path(each) for each in document_ids}
         return await asyncio.to_thread(lambda: [each for each, path in paths.items() if not path.is_file()])
 
     async def delete(self, document_ids: Iterable[str]) -> None:
-        """Removes the texts; ids that are not there are passed over.
+        """Remove texts; missing ones are ignored.
 
         Raises:
             StoreError: a file cannot be removed.
@@ -121,14 +121,14 @@ class DocumentStore:
         await asyncio.to_thread(lambda: [*map(_remove, paths.values())])
 
     def _path(self, document_id: str) -> Path:
-        """The first two digits name a subfolder, which keeps folders small."""
+        """The first two digits name a subfolder, to keep folders small."""
         if not _ID.fullmatch(document_id):
             raise StoreError(f"{document_id[:80]!r} is no document id: ids are 64 hex digits")
         return self._folder / document_id[:2] / f"{document_id}.txt"
 
 
 class RecordDocuments(Generic[T]):
-    """Records of one kind by document id, put as JSON and got back checked; those used last are kept as they are."""
+    """Records of one type, stored as JSON documents and validated when read; recent ones stay in memory."""
 
     def __init__(self, kind: type[T], documents: DocumentStore) -> None:
         self._kind = kind
@@ -136,7 +136,7 @@ class RecordDocuments(Generic[T]):
         self._recent: _Recent[T] = _Recent(_RECORDS_IN_MEMORY)
 
     async def put(self, record: T) -> str:
-        """Gives the record's document id.
+        """Store the record and return its document id.
 
         Raises:
             StoreError: the document cannot be written.
@@ -146,7 +146,7 @@ class RecordDocuments(Generic[T]):
         return document
 
     async def get(self, document: str) -> T:
-        """The record that was put under this id.
+        """The record of this document id.
 
         Raises:
             StoreError: the document cannot be read.
@@ -158,12 +158,12 @@ class RecordDocuments(Generic[T]):
         return record
 
     async def get_many(self, documents: Sequence[str]) -> list[T]:
-        """In turn; raises as `get`."""
+        """Records in the order of the ids; raises as `get`."""
         return [await self.get(document) for document in documents]
 
 
 class _Recent(Generic[V]):
-    """What was used last, up to a sum of sizes."""
+    """A cache of the most recently used values, limited by the sum of their sizes."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written beside their place, then moved into it."""
+"""Write files atomically: to a temporary file, then renamed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from contend.errors import StoreUnwritable
 
 
 def write_file(path: Path, content: str | bytes) -> None:
-    """Write a file, folders included, text as UTF-8; a kill leaves the old file or the new one.
+    """Write a file and its folders, text as UTF-8; after a kill the old file or the new one is there.
 
     Raises:
         StoreUnwritable: it cannot be written.
@@ -26,7 +26,7 @@ def write_file(path: Path, content: str | bytes) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """What the disk refuses in the block names the path.
+    """Turn an OSError in the block into an error that names the path.
 
     Raises:
         StoreUnwritable: in place of an OSError.

@@ -1,4 +1,4 @@
-"""A lease on a thread: whoever works on it holds it, and the system lets go of it when the process dies."""
+"""A lease gives one process the right to work on a thread; it ends when the process dies."""
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ _LOOK_SECONDS = 0.1
 
 
 def checked_thread(thread_id: str) -> str:
-    """The thread id, whatever its host application makes it of: 1 to 255 printable characters.
+    """The thread id, if it has 1 to 255 printable characters.
 
     Raises:
         InputError: it is none.
@@ -35,7 +35,7 @@ def checked_thread(thread_id: str) -> str:
 
 
 def thread_name(thread_id: str) -> str:
-    """The name for files and folders of a thread: its id if it is a valid file name, else one derived from it."""
+    """The name of a thread's files and folders: its id if that is a valid file name, else one derived from it."""
     if is_identifier(thread_id):
         return thread_id
     readable = re.sub(r"[^A-Za-z0-9]+", "-", thread_id)[:_READABLE_CHARACTERS].strip("-")
@@ -43,28 +43,28 @@ def thread_name(thread_id: str) -> str:
 
 
 def thread_argument(thread_id: str) -> str:
-    """The thread id as a shell takes it."""
+    """The thread id, quoted for a shell."""
     return shlex.quote(thread_id)
 
 
 def resume_command(thread_id: str) -> str:
-    """What goes on with the thread's run."""
+    """The command that resumes the thread's run."""
     return f"contend resume {thread_argument(thread_id)}"
 
 
 @dataclass
 class Lease:
-    """A thread that is held."""
+    """A lease that is held."""
 
     notices: list[str] = field(default_factory=list)
-    """What befell the checkpoints' server meanwhile, a line each."""
+    """What happened to the checkpoint server meanwhile, one line each."""
     taken_by: str | None = None
-    """Who took the thread over, where the lease was lost to another."""
+    """Who took over the thread, if the lease was lost."""
 
 
 @asynccontextmanager
 async def lease(settings: Settings, thread_id: str) -> AsyncIterator[Lease]:
-    """Hold the thread while the block runs: in Redis where the checkpoints lie there, else by a locked file.
+    """Hold the thread's lease during the block: in Redis if checkpoints are there, else by a file lock.
 
     Raises:
         ThreadBusy: another process or task holds it; names its PID.
@@ -84,7 +84,7 @@ async def lease(settings: Settings, thread_id: str) -> AsyncIterator[Lease]:
 
 
 async def is_leased(settings: Settings, thread_id: str) -> bool:
-    """Whether somebody works on the thread now."""
+    """Whether a process is working on the thread."""
     if settings.checkpointer == "redis":
         from contend.stores.redis_server import is_redis_leased  # noqa: PLC0415 - only where it is used
 
@@ -128,7 +128,7 @@ def _release(lock: FileLock) -> None:
 
 
 def _remove(path: Path) -> None:
-    """Remove a lock's file while the lock is held: FileLock takes no lock on a file that has lost its name."""
+    """Remove the file of a lock that is held: FileLock does not lock a file that was unlinked."""
     with suppress(PermissionError):  # Windows removes no open file; there it stays
         path.unlink(missing_ok=True)
 

@@ -26,7 +26,7 @@ from contend.settings.files import first_fault
 
 
 class VersionLine(PlaybookVersion):
-    """A line of the history: what made the version, and what rebuilds it from the version before."""
+    """A line of the history: how a version was made, and its difference to the version before."""
 
     summary: str = ""
     skipped: list[Skipped] = Field(default_factory=list)
@@ -53,19 +53,19 @@ class VersionLine(PlaybookVersion):
         )
 
     def replay(self, bullets: dict[str, Bullet]) -> dict[str, Bullet]:
-        """The bullets of this version, made from those of the version before."""
+        """The bullets of this version, from those of the version before."""
         removed_ids = bullets.keys() if self.whole else set(self.removed)
         remaining = {key: bullet for key, bullet in bullets.items() if key not in removed_ids}
         return remaining | {bullet.id: bullet for bullet in self.changed}
 
     def result(self, dataset: str) -> CurationResult:
-        """What the curation that made this version answered."""
+        """The result of the curation that made this version."""
         fields = self.model_dump(include={"delta_items", "bullets_before", "bullets_after", "summary", "skipped"})
         return CurationResult(dataset=dataset, playbook_version=self.version, **fields)
 
 
 class PlaybookFiles:
-    """Reads and writes one dataset's files. Blocks: call it on a worker thread. Writing needs the lock held."""
+    """Reads and writes one dataset's files. Blocking: call it on a worker thread, and hold the lock to write."""
 
     def __init__(self, folder: Path, dataset: str) -> None:
         self.dataset = dataset
@@ -76,7 +76,7 @@ class PlaybookFiles:
 
     @contextmanager
     def lock(self, seconds: float) -> Iterator[None]:
-        """Hold the dataset against other threads and processes.
+        """Lock the dataset against other threads and processes.
 
         Raises:
             StoreLocked: another one held it for longer than `seconds`.
@@ -97,11 +97,11 @@ class PlaybookFiles:
             lock.release()
 
     def newest(self) -> Playbook:
-        """The newest version, completed from the history where a kill came between the two files."""
+        """The newest version; completed from the history if a kill came between the two files."""
         return self.complete(self._in_file())
 
     def newest_on_record(self) -> Playbook:
-        """The newest version, after what somebody changed by hand has entered the history. Needs the lock."""
+        """The newest version, after recording a change made by hand. Needs the lock."""
         playbook = self._in_file()
         if playbook is None or self._is_recorded(playbook):
             return self.complete(playbook)
@@ -119,7 +119,7 @@ class PlaybookFiles:
         return lines
 
     def line_of(self, execution_id: str) -> VersionLine | None:
-        """The line that an execution's curation left, if it was applied."""
+        """The line of an execution's curation, if it was applied."""
         needle = to_json(execution_id)
         for number, raw in enumerate(self._raw_lines(), start=1):
             if needle in raw and (line := self._parse(raw, number)).execution_id == execution_id:
@@ -127,12 +127,12 @@ class PlaybookFiles:
         return None
 
     def at(self, version: int) -> Playbook:
-        """A version. The newest is the playbook file's, whatever the history holds."""
+        """A version. The newest comes from the playbook file, older ones from the history."""
         newest = self.newest()
         return newest if newest.version == version else self.rebuild(version)
 
     def rebuild(self, version: int) -> Playbook:
-        """A version made from the history alone.
+        """Rebuild a version from the history.
 
         Raises:
             UnknownLesson: the history does not hold that version.
@@ -147,7 +147,7 @@ class PlaybookFiles:
         return playbook
 
     def commit(self, old: Playbook, line: VersionLine) -> Playbook:
-        """Make the line's version the newest: history first, then the playbook file, each flushed. Needs the lock."""
+        """Save the line's version: first the history, then the playbook file, each flushed. Needs the lock."""
         new = _next(old, line)
         bullets = b",\n".join(map(_json, new.bullets))
         head = Playbook(dataset=new.dataset, version=new.version).model_dump_json(exclude={"bullets"})
@@ -164,7 +164,7 @@ class PlaybookFiles:
         return new
 
     def put_aside(self) -> None:
-        """Keep a playbook file that cannot be read under another name."""
+        """Rename a playbook file that cannot be read."""
         with _disk(self.playbook):
             self.playbook.replace(self.playbook.with_suffix(".damaged.json"))
 
@@ -186,7 +186,7 @@ class PlaybookFiles:
         return playbook
 
     def complete(self, base: Playbook | None = None) -> Playbook:
-        """The newest version, by what the history tells after `base`, or alone."""
+        """The newest version: `base`, or an empty playbook, and all later lines of the history."""
         return reduce(_next, self._lines_after(base.version if base else 0), base or Playbook(dataset=self.dataset))
 
     def _file_damage(self, what: str) -> PlaybookDamaged:
@@ -224,7 +224,7 @@ class PlaybookFiles:
         return [self._parse(raw[number - 1], number) for number in reversed([*later])]
 
     def _raw_lines(self) -> list[bytes]:
-        """Lines that were written to their end; a kill's unfinished last one never counted."""
+        """Complete lines only: a kill may leave the last one unfinished."""
         return (_read(self.history) or b"").split(b"\n")[:-1]
 
     def _parse(self, raw: bytes, number: int) -> VersionLine:
@@ -244,7 +244,7 @@ def _next(playbook: Playbook, line: VersionLine) -> Playbook:
 
 
 def _version_of(raw: bytes) -> int | None:
-    """A line's version without reading the line: it stands first, and lines grow with what they changed."""
+    """A line's version without parsing the line, which may be long: it is the first field."""
     match = re.match(rb'{\s*"version"\s*:\s*(\d+)\s*,', raw)
     return int(match[1]) if match else None
 

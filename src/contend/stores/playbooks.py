@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Curation(NamedTuple):
-    """What a change makes of a playbook; the store gives it its version. `counters` counts votes by tag."""
+    """The outcome of a change to a playbook; the store assigns the version. `counters`: votes by tag."""
 
     bullets: list[Bullet]
     delta_items: list[DeltaContextItem]
@@ -39,17 +39,17 @@ Change = Callable[[Playbook], Curation]
 
 @dataclass(frozen=True)
 class PlaybookStore:
-    """Playbooks in a folder, safe for several processes at once. All files are touched on worker threads.
+    """Playbooks in a folder, safe for several processes. File access runs on worker threads.
 
-    Every method refuses a dataset whose name is no `Identifier` (InputError). Methods that write wait
-    at most `lock_seconds` for another process (StoreLocked).
+    Every method raises InputError for a dataset name that is not an `Identifier`. Methods that write wait up to
+    `lock_seconds` for another process, then raise StoreLocked.
     """
 
     folder: Path
     lock_seconds: float = field(default=10.0, kw_only=True)
 
     async def load(self, dataset: str, *, version: int | None = None) -> Playbook:
-        """The newest version, or the one asked for; the empty version 0 where nothing was saved yet.
+        """The newest version, or the one asked for; the empty version 0 if nothing was saved yet.
 
         Raises:
             PlaybookDamaged: a file cannot be read; nothing was overwritten.
@@ -63,9 +63,8 @@ class PlaybookStore:
     ) -> CurationResult:
         """Change the newest version and save it as the next one, once for each execution.
 
-        An execution that was already applied gets its first result back. A change that changes nothing makes no
-        version. `change` runs on a worker thread while the dataset is locked. `base_version`: the version that the
-        caller takes for the newest.
+        Applying an execution again returns its first result. A change without effect makes no version. `change` runs on
+        a worker thread while the dataset is locked. `base_version`: the version that the caller expects as newest.
 
         Raises:
             PlaybookChanged: another version than `base_version` is the newest.
@@ -89,7 +88,7 @@ class PlaybookStore:
         return await self._with_lock(dataset, work)
 
     async def result_of(self, dataset: str, execution_id: str) -> CurationResult | None:
-        """The result of an execution's curation; None if it was not applied yet."""
+        """The result of an execution's curation; None if it was not applied."""
         line = await asyncio.to_thread(self._files(dataset).line_of, execution_id)
         return line.result(dataset) if line else None
 
@@ -99,11 +98,11 @@ class PlaybookStore:
         return [PlaybookVersion(**line.model_dump(include=set(PlaybookVersion.model_fields))) for line in lines]
 
     async def retired_bullets(self, dataset: str) -> dict[str, Bullet]:
-        """Bullets that were in a version and are in the newest no more, as they were last, by id."""
+        """Bullets of earlier versions that the newest no longer has, by id, in their last form."""
         return await asyncio.to_thread(_retired_bullets, self._files(dataset))
 
     async def diff(self, dataset: str, from_version: int, to_version: int) -> PlaybookDiff:
-        """What turns one version into another."""
+        """The difference between two versions."""
         old = await self.load(dataset, version=from_version)
         new = await self.load(dataset, version=to_version)
         before = {bullet.id: bullet for bullet in old.bullets}

@@ -1,4 +1,4 @@
-"""The record of executions in DuckDB: a projection of the runs' checkpoints, for ranking and history."""
+"""The record of executions in DuckDB, for ranking and history; derived from the runs' checkpoints."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -118,12 +118,12 @@ _CALLS = "SELECT * EXCLUDE (execution_id, team_id, round_number) FROM usage WHER
 
 
 class RecordStore:
-    """One writer per process, which holds the file only while there is work; safe to use from several event loops.
+    """One writer per process, which opens the file only while there is work. Usable from several event loops.
 
-    A durable write returns after its commit. The others return at once and are committed with the next one, or within
-    a moment; if the file refuses them, the log says so. Reads see all that was written before them in this process;
-    without a database file they are empty and make none. Every method that waits raises `StoreLocked` when another
-    process holds the file for longer than `lock_seconds`, and `StoreError` when it cannot be read or written.
+    A durable write returns after its commit. Other writes return at once and are committed with the next durable one,
+    or shortly after; failures are logged. Reads see all earlier writes of this process; without a database file they
+    are empty and create none. Methods that wait raise `StoreLocked` if another process holds the file longer than
+    `lock_seconds`, and `StoreError` if it cannot be read or written.
     """
 
     def __init__(self, path: Path, *, lock_seconds: float = 10.0) -> None:
@@ -131,7 +131,7 @@ class RecordStore:
         self._thread = RecordThread(RecordFile(path, lock_seconds))
 
     async def start_execution(self, row: ExecutionRow) -> None:
-        """Durable. Written again, it keeps its `created_at`."""
+        """Durable. Saving it again keeps its `created_at`."""
         await self._write(tables.EXECUTION, row.model_dump(), what=f"execution {row.execution_id}")
 
     async def set_execution_status(
@@ -147,7 +147,7 @@ class RecordStore:
     ) -> None:
         """Save the execution. Passing None keeps the stored winner, best score and publication.
 
-        `only_from`: where the status is another by now, all stays as it is.
+        `only_from`: change nothing if the current status is not one of these.
         """
         finished_at = None if status in _GOES_ON else utc_now()
         published = publication or Publication()
@@ -175,34 +175,34 @@ class RecordStore:
         self._queue(tables.ROUND_STATUS, [row.model_dump()], what=f"the decision after {_round(row)}")
 
     async def save_usage(self, execution_id: str, team_id: str, round_number: int, calls: Sequence[CallUsage]) -> None:
-        """Calls count once each, by `call_key`. Use team "" and round 0 for calls of no team."""
+        """Each call counts once, by `call_key`. Use team "" and round 0 for calls outside teams."""
         of_round = {"execution_id": execution_id, "team_id": team_id, "round_number": round_number}
         rows = [{**of_round, **call.model_dump()} for call in calls]
         self._queue(tables.USAGE, rows, what=f"the usage of team {team_id!r}, round {round_number}")
 
     def save_event(self, event: Event) -> None:
-        """Told again, it stands where it first stood."""
+        """Saving an event twice keeps its first position."""
         row = {"execution_id": event.execution_id, "event_key": event.key, "told": event.model_dump(mode="json")}
         self._queue(tables.EVENT, [row], what=f"an event of execution {event.execution_id}")
 
     async def set_pairwise(self, execution_id: str, keys: Mapping[str, float]) -> None:
-        """The ranking's second key by team id, higher first; teams left out lose theirs."""
+        """Set the ranking's second key by team id, higher first; teams left out lose theirs."""
         work = partial(tables.set_pairwise, execution_id, dict(keys))
         self._thread.submit(Job(what="pairwise outcomes", work=work, writes=True, creates=True))
 
     async def delete_thread(self, thread_id: str) -> list[str]:
-        """Durable. Removes all rows of the thread's executions and returns their ids."""
+        """Durable. Remove all rows of the thread's executions; returns the execution ids."""
         return await self._wait_for(f"thread {thread_id}", partial(tables.delete_thread, thread_id)) or []
 
     async def flush(self) -> None:
-        """Durable: returns after the commit of all that was queued."""
+        """Durable: return after all queued writes are committed."""
         await self._wait_for("what was queued", lambda _: None)
 
     async def close(self) -> None:
-        """Commits what is queued and lets go of the file; the store opens it again when it is used again.
+        """Commit queued writes and close the file; using the store again reopens it.
 
         Raises:
-            StoreError: some queued writes could not be written; they are tried again at the next close.
+            StoreError: some queued writes failed; the next close tries them again.
         """
         closing: Future[None] = Future()
         self._thread.submit(Job(what="closing the record", future=closing))
@@ -234,7 +234,7 @@ class RecordStore:
         return [ExecutionRow.model_validate(row) for row in await self._rows(_EXECUTION + _NEWEST, limit)]
 
     async def history(self, *, search: str, limit: int, offset: int) -> tuple[list[ExecutionRow], int]:
-        """Each thread's newest execution whose theme holds the words, the newest first; and how many there are."""
+        """Each thread's newest execution whose theme contains the words, newest first, and their number."""
         rows = await self._rows(f"{_HISTORY}{_NEWEST} OFFSET ?", search, limit, offset)
         count = await self._rows(f"SELECT count(*) AS count FROM ({_HISTORY})", search)  # noqa: S608 - our own words
         return [ExecutionRow.model_validate(row) for row in rows], count[0]["count"] if count else 0
@@ -244,7 +244,7 @@ class RecordStore:
         return ExecutionRow.model_validate(rows[0]) if rows else None
 
     async def threads(self, beginning: str = "") -> list[str]:
-        """The threads with a run whose id begins so, the one with the newest run first."""
+        """Ids of threads with a run that start with `beginning`, newest run first."""
         return [row["thread_id"] for row in await self._rows(_THREADS, beginning)]
 
     async def team_statuses(self, execution_id: str) -> list[TeamStatus]:
@@ -252,21 +252,21 @@ class RecordStore:
         return [TeamStatus.model_validate(row) for row in await self._rows(_TEAM_STATUSES, execution_id)]
 
     async def rounds(self, execution_id: str, team_id: str | None = None) -> list[RoundRow]:
-        """All rounds with a submission, or one team's, by team id and round, with what is known of them."""
+        """Rounds with a submission, of all teams or one, by team id and round number."""
         return [RoundRow.model_validate(row) for row in await self._rows(_ROUNDS, execution_id, team_id)]
 
     async def leaderboard(self, execution_id: str, *, limit: int | None = None) -> list[LeaderboardEntry]:
-        """In rank order, cut to `limit` teams."""
+        """The first `limit` teams in rank order; all without a limit."""
         return (await self.board([execution_id])).leaderboard(execution_id)[:limit]
 
     async def rankings(self, dataset: str) -> dict[str, list[LeaderboardEntry]]:
-        """The leaderboards of a dataset's finished executions, the oldest first."""
+        """Leaderboards of a dataset's finished executions by execution id, oldest first."""
         executions = [row["execution_id"] for row in await self._rows(_FINISHED_EXECUTIONS, dataset)]
         board = await self.board(executions)
         return {execution_id: board.leaderboard(execution_id) for execution_id in executions}
 
     async def board(self, executions: Sequence[str]) -> LiveLeaderboard:
-        """The teams, rounds and scores of executions: the same ranking in memory and from the record."""
+        """The leaderboard of executions, ranked as in memory."""
         live = LiveLeaderboard()
         keys: dict[str, dict[str, float]] = {execution_id: {} for execution_id in executions}
         for row in await self._rows(_STANDINGS, executions):
@@ -292,7 +292,7 @@ class RecordStore:
         return await self._rows(_MERGES)
 
     async def datasets(self) -> list[str]:
-        """Those of all executions, by name."""
+        """The datasets of all executions, by name."""
         return [row["dataset"] for row in await self._rows("SELECT DISTINCT dataset FROM execution ORDER BY dataset")]
 
     async def calls(self, execution_id: str) -> list[CallUsage]:
@@ -300,43 +300,43 @@ class RecordStore:
         return [CallUsage.model_validate(row) for row in await self._rows(_CALLS, execution_id)]
 
     async def usage(self, execution_id: str) -> RunUsage:
-        """What an execution's model calls cost; in the middle of a round, as its newest event tells."""
+        """What an execution's model calls cost; during a round, from its newest event."""
         of_events = [RunUsage.model_validate(row["spent"]) for row in await self._rows(_NEWEST_USAGE, execution_id)]
         return max([RunUsage.of(await self.calls(execution_id)), *of_events], key=lambda usage: usage.requests)
 
     async def events(self, thread_id: str, *, after: int = 0, limit: int = 500) -> list[KeptEvent]:
-        """A thread's events with a number above `after`, in the order in which they were told."""
+        """A thread's events with a number above `after`, in the order in which they were saved."""
         return [KeptEvent.model_validate(row) for row in await self._rows(_EVENTS, thread_id, after, limit)]
 
     async def events_of(self, execution_id: str, *types: str) -> list[AnyEvent]:
-        """An execution's events of some types, in the order in which they were told."""
+        """An execution's events of these types, in the order in which they were saved."""
         rows = await self._rows(_EVENTS_OF_TYPES, execution_id, [*types])
         return [KeptEvent.model_validate(row).event for row in rows]
 
     async def submission_documents(self) -> dict[str, list[str]]:
-        """The document ids of all submissions, by thread."""
+        """Document ids of all submissions, by thread."""
         return {row["thread_id"]: row["documents"] for row in await self._rows(_SUBMISSION_DOCUMENTS)}
 
     async def event_type_of_document(self, thread_id: str, document_id: str) -> str | None:
-        """The type of the event by which a thread's run told of a document; None where none did."""
+        """The type of the thread's event that names a document; None if none does."""
         rows = await self._rows(_EVENT_TYPE_OF_DOCUMENT, thread_id, document_id)
         return rows[0]["type"] if rows else None
 
     async def draft_documents(self, thread_id: str) -> set[str]:
-        """The document ids of the drafts that a thread's events name."""
+        """Document ids of the drafts that a thread's events name."""
         return {row["document"] for row in await self._rows(_DRAFTS, thread_id)}
 
     async def exit_reasons(self, execution_id: str) -> dict[str, ExitReason]:
-        """Why each team stopped that has, by team id; within a round that it did not hand in, too."""
+        """Why teams stopped, by team id, also in a round without a submission."""
         return {row["team_id"]: row["exit_reason"] for row in await self._rows(_EXIT_REASONS, execution_id)}
 
     async def active_seconds(self, execution_id: str) -> float:
-        """What the finished rounds took; teams play at the same time, so the longest team's time."""
+        """Seconds that the finished rounds took: the longest team's time, as teams play in parallel."""
         rows = await self._rows(_ACTIVE_SECONDS, execution_id)
         return (rows[0]["seconds"] if rows else None) or 0.0
 
     async def _rows(self, sql: str, *parameters: object) -> list[dict[str, Any]]:
-        """Rows by column name; none where there is no file."""
+        """Rows by column name; none without a file."""
         work = partial(tables.fetch, sql=sql, parameters=parameters)
         return await self._wait_for("what was asked", work, reads=True) or []
 
@@ -354,7 +354,7 @@ class RecordStore:
             raise StoreError(f"record {self._path} did not take {what}, which is not JSON: {error}") from error
 
     async def _wait_for(self, what: str, work: Work[_T], *, creates: bool = False, reads: bool = False) -> _T | None:
-        """What the work gives; None where there is no file and it makes none."""
+        """The result of the work; None if there is no file and the work does not create it."""
         future: Future[_T | None] = Future()
         self._thread.submit(Job(what=what, work=work, future=future, writes=not reads, creates=creates))
         return await asyncio.wrap_future(future)

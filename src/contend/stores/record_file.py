@@ -1,6 +1,6 @@
-"""The record's DuckDB file, opened when needed and let go again, and the thread that does all work on it.
+"""The record's DuckDB file, opened only when needed, and the thread that does all work on it.
 
-So the event loop never waits, and one process is one writer.
+The event loop never waits for it, and each process has one writer.
 """
 
 import logging
@@ -49,10 +49,10 @@ _PAUSE_SECONDS = 2 * _LONGEST_WAIT_SECONDS
 
 
 class RecordFile:
-    """One connection at a time, used from one thread. An open connection locks other processes out.
+    """One connection at a time, used from one thread. An open connection locks out other processes.
 
-    DuckDB reads the file's head before it locks it, and not again: what another process writes between the two is lost.
-    So contend's processes take turns by a lock of their own.
+    DuckDB reads the file's header before it locks the file, and not again: what another process writes in between is
+    lost. So contend's processes take turns by a lock file.
     """
 
     def __init__(self, path: Path, lock_seconds: float) -> None:
@@ -64,11 +64,11 @@ class RecordFile:
         self._opened_at = 0.0
         self._is_read_only = False
         self._inode: int | None = None
-        """Of the file that has all tables."""
+        """The inode of the file known to have all tables."""
 
     @property
     def idle_seconds(self) -> float:
-        """How long it may stay open without work."""
+        """How long the file may stay open without work."""
         return 0.0 if self._connection is None else _IDLE_SECONDS
 
     def exists(self) -> bool:
@@ -79,9 +79,9 @@ class RecordFile:
             raise self.failure("cannot be read", error) from error
 
     def connection(self, *, only_reads: bool = False) -> duckdb.DuckDBPyConnection:
-        """The open connection, opened and with all tables if need be.
+        """The connection; opens the file and creates missing tables if necessary.
 
-        `only_reads`: a process that only reads the file, too, is no hindrance.
+        `only_reads`: open it also beside another process that only reads.
 
         Raises:
             StoreLocked: another process held the file for `lock_seconds`.
@@ -96,7 +96,7 @@ class RecordFile:
 
     @contextmanager
     def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Commits at the end, rolls back on any error.
+        """Commit at the end, roll back on any error.
 
         Raises:
             StoreError: the file cannot be opened.
@@ -116,7 +116,7 @@ class RecordFile:
             raise
 
     def let_go(self) -> None:
-        """Closes the file, so that other processes get in; what was not committed is gone."""
+        """Close the file for other processes; uncommitted changes are lost."""
         connection, self._connection, self._is_read_only = self._connection, None, False
         if connection is not None:
             try:
@@ -128,13 +128,13 @@ class RecordFile:
                 self._turn.release()
 
     def take_turns(self) -> None:
-        """Lets waiting processes in after a while of steady work: the pause is longer than any of their waits."""
+        """After a while of steady work, pause longer than other processes wait between two tries."""
         if self._connection is not None and time.monotonic() - self._opened_at > _LONGEST_HOLD_SECONDS:
             self.let_go()
             time.sleep(_PAUSE_SECONDS)
 
     def failure(self, what: str, error: Exception) -> StoreError:
-        """A `StoreError` of one line for an error from below; of a defect of ours the log has the rest."""
+        """A one-line `StoreError` for an error; defects of contend are logged in full."""
         reason = str(error).partition("\n")[0]
         if not isinstance(error, duckdb.Error | OSError | ValueError):
             reason = f"{type(error).__name__}: {reason}"
@@ -189,7 +189,7 @@ class RecordFile:
         return self._engine
 
     def _attach_beside_readers(self) -> duckdb.DuckDBPyConnection:
-        """Open for writing if possible, else for reading: DuckDB allows a writer only alone."""
+        """Open for writing if possible, else for reading: DuckDB allows a writer no other process."""
         try:
             return self._attach()
         except duckdb.Error as error:
@@ -207,9 +207,9 @@ class RecordFile:
 
 
 def make_record(path: Path, engine: duckdb.DuckDBPyConnection) -> int:
-    """Makes the file, with its tables and whole; one that another process made meanwhile stays. The inode of ours.
+    """Create the file with its tables in one step and return its inode; a file created meanwhile stays.
 
-    DuckDB begins a file anew that was not there when it looked, also where another process has written to it by then.
+    DuckDB would overwrite a file that another process creates between its check and its own creation.
 
     Raises:
         OSError, duckdb.Error: it cannot be made.
@@ -241,20 +241,20 @@ Work = Callable[[duckdb.DuckDBPyConnection], _T]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Job:
-    """Work on the record."""
+    """A unit of work on the record."""
 
     what: str
     """For messages."""
     work: Work[Any] | None = None
-    """Without it the job lets go of the file."""
+    """None: close the file."""
     future: Future[Any] | None = None
-    """Without it nobody waits for the job: its failure is logged."""
+    """None: nobody waits, and a failure is logged."""
     writes: bool = False
     creates: bool = False
-    """It makes the file if there is none."""
+    """It creates the file if missing."""
 
     def start(self) -> bool:
-        """False where it is not wanted any more: a write is, also when its caller was cancelled."""
+        """Whether to run it: not if its caller was cancelled, unless it writes."""
         return self.future is None or self.future.set_running_or_notify_cancel() or self.writes
 
     def settle(self, value: object) -> None:
@@ -269,10 +269,10 @@ class Job:
 
 
 class RecordThread:
-    """Takes jobs from any thread. Its own thread begins with a job and ends, letting go of the file, when idle.
+    """Takes jobs from any thread. Its own thread starts with a job, and closes the file and ends when idle.
 
-    All writes that are queued are committed at once; reads come after them. Jobs that nobody waits for go with the next
-    that somebody waits for, or after `moment_seconds`, and stay queued while the file cannot be written.
+    Queued writes are committed together, before reads. Jobs that nobody waits for run with the next one that somebody
+    waits for, or after `moment_seconds`, and stay queued while the file cannot be written.
     """
 
     def __init__(self, file: RecordFile, *, moment_seconds: float = 0.25) -> None:
@@ -306,7 +306,7 @@ class RecordThread:
                 if self._ended():
                     return
         except BaseException:
-            # Only here: once this thread has ended, the queue and the file are the next one's.
+            # Only here: once this thread has ended, the next one owns the queue and the file.
             self._abandon(jobs)
             raise
 
@@ -326,7 +326,7 @@ class RecordThread:
             return self._thread is None
 
     def _abandon(self, jobs: list[Job]) -> None:
-        """After a defect of ours nobody is left waiting for ever; the other writes stay for the next time."""
+        """After a defect of contend: fail the jobs that somebody waits for, keep the other writes."""
         try:
             self._file.let_go()
         finally:
@@ -351,9 +351,9 @@ class RecordThread:
         self._close([job for job in jobs if job.work is None])
 
     def _commit(self, jobs: list[Job], *, as_new: bool = True) -> None:
-        """All in one transaction, as rows that are new; where some are not, as any.
+        """Insert in one transaction; fall back to upserts if a row exists.
 
-        If that fails, each in its own, so that a bad one spoils no other.
+        If that fails, commit each job on its own, so that a bad one does not affect the others.
         """
         if not jobs:
             return
@@ -380,7 +380,7 @@ class RecordThread:
                 job.settle(value)
 
     def _refuse(self, jobs: list[Job], error: StoreError) -> None:
-        """The file is to blame: who waits is told, the other writes stay for the next time."""
+        """The file failed: fail the jobs that somebody waits for, keep the other writes."""
         self._refusal = error
         self._pending_writes += [job for job in jobs if job.future is None]
         for job in jobs:

@@ -1,4 +1,4 @@
-"""The record's tables: how they are made, how rows go in and come out."""
+"""The record's tables: their schema, and how rows are written and read."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -62,30 +62,30 @@ _TABLES = ("execution", "team_status", "pairwise", "round_history", "leader_boar
 
 
 class Upsert(NamedTuple):
-    """How rows of a table are written, by their natural key: a row written twice stands once, with the later values."""
+    """How rows of a table are written: one row per natural key, with the latest values."""
 
     table: str
     key: tuple[str, ...]
     columns: tuple[str, ...]
     first: tuple[str, ...] = ()
-    """Columns that hold what was first written and not null."""
+    """Columns that keep the first value that is not null."""
     changes: bool = False
-    """Its rows are written again in the course of a run; those of the others, only where a run goes on."""
+    """Rows change during a run; those of other tables are written again only by a resumed run."""
 
     def values(self, row: Mapping[str, Any]) -> list[Any]:
-        """A row as parameters; lists and dicts as JSON text, where NaN and infinities become null."""
+        """A row as parameters; lists and dicts as JSON, with NaN and infinities as null."""
         values = [row[column] for column in self.columns]
         return [
             to_json(each, inf_nan_mode="null").decode() if isinstance(each, dict | list) else each for each in values
         ]
 
     def insert(self, rows: int) -> str:
-        """Writes so many rows, whose keys differ and are not there yet."""
+        """SQL that inserts this number of new rows."""
         marks = ", ".join([f"({', '.join('?' for _ in self.columns)})"] * rows)
         return f"INSERT INTO {self.table} ({', '.join(self.columns)}) VALUES {marks}"  # noqa: S608 - names from this file
 
     def upsert(self) -> str:
-        """Writes a row, or changes the one of the same key."""
+        """SQL that inserts a row or updates the one with the same key."""
         values = [
             f"{name} = coalesce({self.table}.{name}, excluded.{name})"
             if name in self.first
@@ -111,12 +111,12 @@ ROUND_STATUS = Upsert("round_status", _ROUND, tuple(RoundStatusRow.model_fields)
 USAGE = Upsert("usage", ("execution_id", "call_key"), (*_ROUND, *CallUsage.model_fields))
 
 EVENT = Upsert("event", ("execution_id", "event_key"), ("execution_id", "event_key", "told"), first=("told",))
-"""In the order in which they are written; one that is told again keeps its place and its words."""
+"""Events keep the order of their first save, and their first content."""
 
 
 def fetch(connection: "DuckDBPyConnection", *, sql: str, parameters: Sequence[object]) -> list[dict[str, Any]]:
-    """Rows by column name, JSON columns parsed, columns named `…_at` as times."""
-    # As JSON: DuckDB gives times with a zone as objects of a package that contend does without.
+    """Rows by column name; JSON columns parsed, `…_at` columns as datetimes."""
+    # As JSON: DuckDB needs another package to return times with a zone.
     rows = connection.execute(f"SELECT to_json(each) FROM ({sql}) AS each", parameters).fetchall()  # noqa: S608 - our own words
     return [
         {
@@ -128,7 +128,7 @@ def fetch(connection: "DuckDBPyConnection", *, sql: str, parameters: Sequence[ob
 
 
 def read_all(connection: "DuckDBPyConnection") -> None:
-    """Read each value of each table: DuckDB checks a block's sum when it reads it, and not before.
+    """Read every value of every table: DuckDB verifies a block's checksum only when it reads the block.
 
     Raises:
         duckdb.Error: a block is missing or was changed.
@@ -145,7 +145,7 @@ class Rows:
     rows: list[list[Any]]
 
     def __call__(self, connection: "DuckDBPyConnection", *, as_new: bool = False) -> None:
-        """New rows by one statement: planning it costs more than a row, and an upsert three times as much.
+        """Insert new rows by one statement: planning costs more than a row, and an upsert three times as much.
 
         Raises:
             duckdb.ConstraintException: a value is refused; or `as_new`, and a row is there already.
@@ -157,7 +157,7 @@ class Rows:
 
 
 def do_all(works: Iterable[Any], connection: "DuckDBPyConnection", *, as_new: bool) -> list[Any]:
-    """What each work gives, in turn; rows for the same table that follow each other are written as one."""
+    """The result of each work in order; consecutive rows for the same table are written together."""
     values: list[Any] = []
     for are_rows, run in groupby(works, key=lambda work: isinstance(work, Rows)):
         in_turn = list(run)
@@ -177,11 +177,11 @@ def set_pairwise(execution_id: str, keys: Mapping[str, float], connection: "Duck
 
 
 def delete_thread(thread_id: str, connection: "DuckDBPyConnection") -> list[str]:
-    """The ids of the executions that were removed."""
+    """Delete a thread's executions and return their ids."""
     rows = connection.execute("SELECT execution_id FROM execution WHERE thread_id = ?", [thread_id]).fetchall()
     for (execution_id,) in rows:
         for table in _TABLES:
             connection.execute(f"DELETE FROM {table} WHERE execution_id = ?", [execution_id])  # noqa: S608 - our tables
-    # A part of the contest that ran by itself has events and no execution.
+    # A subgraph that ran alone has events and no execution.
     connection.execute("DELETE FROM event WHERE execution_id NOT IN (SELECT execution_id FROM execution)")
     return [execution_id for (execution_id,) in rows]

@@ -1,6 +1,6 @@
-"""LangGraph's Redis saver as contend uses it: plain values, one client, errors in one line.
+"""LangGraph's Redis saver as contend uses it: plain values, one client, one-line errors.
 
-What it lacks or does in part is here: runs rolled back, threads copied, history shortened.
+Adds what it lacks: rolling back runs, copying threads, pruning history.
 """
 
 import asyncio
@@ -28,27 +28,27 @@ from contend.stores.redis_server import check_redis, is_away, open_redis, redis_
 
 _CONNECTIONS = 32
 _OPERATION_SECONDS = 30.0
-"""How long one save or read may take, waiting for a connection and trying again included.
+"""How long a save or read may take, with the wait for a connection and retries.
 
-A server that is silent is known by its connections' own, shorter limits: a busy process needs time for itself.
+Connections have shorter timeouts, which notice a silent server; this limit leaves time for a busy process.
 """
 
 _PAGE = 500
 _RUN_SECONDS = 7 * 24 * 3600
-"""How long it is known which writes a run made; runs are rolled back while they go."""
+"""How long the writes of a run are remembered; a run is rolled back while it is running."""
 
 _AWAY_SECONDS = 3.0
-"""How long a server that did not answer is not asked again: a failing run ends without waiting once per graph."""
+"""How long a server that did not answer is not asked again, so that a failing run does not wait once per graph."""
 
 _REVIVABLE_MODULES = (("langchain_core", "messages"), ("langgraph", "types"), ("langchain", "schema", "messages"))
 _SET = ("builtins", "set")
 
 
 class PlainRedisSerializer(PlainSerializer, JsonPlusRedisSerializer):
-    """As on SQLite, in the library's JSON."""
+    """The same restrictions as on SQLite, in the library's JSON."""
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:  # noqa: ANN401 - any state
-        # As LangGraph's other savers keep an error; the library would keep its attributes alone.
+        # As LangGraph's other savers store an error; this library would store only its attributes.
         return super().dumps_typed(repr(obj) if isinstance(obj, BaseException) else obj)
 
     def _revive_if_needed(self, obj: Any) -> Any:  # noqa: ANN401 - the library's signature
@@ -65,7 +65,7 @@ def _may_revive(name: object) -> bool:
 
 
 class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune without its further options
-    """Each operation is bounded in time and fails with a CheckpointError."""
+    """Each operation has a time limit and fails with a CheckpointError."""
 
     root_namespace = to_storage_safe_str("")
 
@@ -84,7 +84,7 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
             try:
                 await super().asetup()
             except RedisSearchError as error:
-                # Two processes that set it up at once: one of them finds the index made.
+                # Another process created the index at the same time.
                 if "already exists" not in str(error):
                     raise
                 await super().asetup()
@@ -102,7 +102,7 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[base.CheckpointTuple]:
-        # The library knows no `before`, and takes the namespace of the whole graph, "", for any.
+        # The library has no `before`, and takes the root namespace "" for any namespace.
         namespace = (config or {}).get("configurable", {}).get("checkpoint_ns")
         end = base.get_checkpoint_id(before) if before else None
         most = limit if namespace is None and end is None else None
@@ -176,14 +176,14 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
                 await self._point(thread)
 
     async def _point(self, thread: str) -> None:
-        """A key of each namespace names its latest checkpoint."""
+        """Point each namespace's key at its latest checkpoint."""
         for place in latest(await self._places("thread_id", thread)):
             pointer = self._make_redis_checkpoint_latest_key(*place[:2])
             await self._redis.set(pointer, self._make_redis_checkpoint_key(*place[:3]))
             await self._apply_ttl_to_keys(pointer)
 
     async def _entries(self, thread_id: str) -> int:
-        """How many checkpoints and writes there are of a thread."""
+        """The number of a thread's checkpoints and writes."""
         of_thread = CountQuery(Tag("thread_id") == to_storage_safe_id(thread_id))
         return sum(
             [int(await index.query(of_thread)) for index in (self.checkpoints_index, self.checkpoint_writes_index)]
@@ -205,7 +205,7 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
 
 
 def _registry(place: CheckpointPlace) -> str:
-    """The key of the set that names a checkpoint's writes."""
+    """The key of the set with a checkpoint's writes."""
     return CheckpointKeyRegistry.make_write_keys_zset_key(*place[:3])
 
 
@@ -215,7 +215,7 @@ def _writes_of(run: str) -> str:
 
 @asynccontextmanager
 async def open_redis_saver(settings: Settings) -> AsyncIterator[RedisSaver]:
-    """The saver on the server that the settings name, indexes made.
+    """The saver on the configured server, with its indexes created.
 
     Raises:
         StoreError: the server can't be used; says why.

@@ -1,4 +1,4 @@
-"""The Redis server that keeps checkpoints: its clients, what must hold before a run, its errors, leases on threads."""
+"""The Redis server for checkpoints: clients, checks before a run, errors, and leases on threads."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ from contend.stores.leases import Lease
 from contend.text import shorten
 
 _EPOCH = "contend:epoch"
-"""A key that nobody deletes: when it is gone or another, the server has lost what it kept."""
+"""A key that is never deleted: if it is missing or has changed, the server lost its data."""
 
 _CHECK_SECONDS = 5.0
 _LONGEST_REASON = 200
@@ -45,10 +45,10 @@ _MODULES_MISSING = (
 
 
 class _KeepsCancellation(AbstractConnection):
-    """A connection that loses no cancellation.
+    """A connection that does not lose a cancellation.
 
-    redis-py sends by `asyncio.wait_for`, which in Python 3.11 drops one that comes in the moment in which what it waits
-    for is done: a stopped run went on.
+    redis-py sends by `asyncio.wait_for`, which in Python 3.11 drops a cancellation that arrives as the send completes:
+    a stopped run would continue.
     """
 
     async def send_packed_command(self, command: Any, check_health: bool = True) -> None:  # noqa: ANN401 - the library's
@@ -63,9 +63,9 @@ class _KeepsCancellation(AbstractConnection):
 
 @asynccontextmanager
 async def open_redis(settings: Settings, *, connections: int = 1, patient: bool = True) -> AsyncIterator[Redis]:
-    """A client with at most `connections` connections; whoever wants more waits. Opens none before the first command.
+    """A client with at most `connections` connections; further commands wait. Connects at the first command.
 
-    A patient one outlasts a server's restart of a few seconds.
+    `patient`: retry long enough for a server to restart in a few seconds.
     """
     retry = Retry(ExponentialBackoff(cap=2, base=0.25), 3) if patient else Retry(ExponentialBackoff(), 0)
     # The default pool fails when about 48 branches want a connection at once; this one lets them wait.
@@ -77,7 +77,7 @@ async def open_redis(settings: Settings, *, connections: int = 1, patient: bool 
         socket_connect_timeout=3,
         retry=retry,
     )
-    # Of the class that the address asks for: TCP, TLS or a socket.
+    # Keep the class that the URL asks for: TCP, TLS or a socket.
     pool.connection_class = type("Connection", (_KeepsCancellation, pool.connection_class), {})
     client = Redis(connection_pool=pool)
     try:
@@ -89,7 +89,7 @@ async def open_redis(settings: Settings, *, connections: int = 1, patient: bool 
 
 @contextmanager
 def redis_errors(address: str, then: str = "") -> Iterator[None]:
-    """Errors of Redis become one line, which ends with `then`.
+    """Turn errors of Redis into one line that ends with `then`.
 
     Raises:
         CheckpointError: whatever failed.
@@ -115,7 +115,7 @@ def _reason(error: BaseException) -> str:
 
 
 def is_away(error: CheckpointError) -> bool:
-    """Whether the server gave no answer at all, so that asking once more would only take as long."""
+    """Whether the server did not answer at all, so that another try would only wait again."""
     return isinstance(_root(error.__cause__), (exceptions.ConnectionError, OSError, exceptions.TimeoutError))
 
 
@@ -127,7 +127,7 @@ def _root(error: BaseException | None) -> BaseException | None:
 
 
 async def check_redis(settings: Settings) -> list[str]:
-    """Whether runs can keep their checkpoints on the server; warnings where they may be lost. Within seconds.
+    """Check, within seconds, that runs can save checkpoints on the server; returns warnings where they may be lost.
 
     Raises:
         StoreError: unreachable, refused, without search and JSON, or not taking writes.
@@ -143,7 +143,7 @@ async def check_redis(settings: Settings) -> list[str]:
 
 
 async def _server_answers(client: Redis) -> tuple[list[Any], list[Any]]:
-    """Answers, or errors in their place: to what a run needs, and to how the server keeps its data."""
+    """Answers, or errors in their place: about what a run needs, and about persistence."""
     pipeline = client.pipeline(transaction=False)
     # A write: replicas and full servers refuse it.
     pipeline.set(_EPOCH, uuid4().hex, nx=True)
@@ -156,7 +156,7 @@ async def _server_answers(client: Redis) -> tuple[list[Any], list[Any]]:
 
 
 def _refuse(answer: Any) -> None:  # noqa: ANN401 - an error or anything else
-    # That an index is not there is the right answer.
+    # That the index is unknown is the expected answer.
     says_no = "unknown command" in str(answer) or str(answer).startswith("MISCONF")
     fatal = isinstance(answer, exceptions.ReadOnlyError | exceptions.OutOfMemoryError | exceptions.NoPermissionError)
     if fatal or isinstance(answer, exceptions.ConnectionError):
@@ -166,7 +166,7 @@ def _refuse(answer: Any) -> None:  # noqa: ANN401 - an error or anything else
 
 
 def _warnings(address: str, answers: list[Any]) -> list[str]:
-    """Of a server that does not tell its configuration, as hosted ones do, nothing is said."""
+    """Warnings from the configuration; none if a hosted server does not show it."""
     config: dict[str, str] = {}
     for answer in answers:
         if isinstance(answer, dict):
@@ -186,7 +186,7 @@ def _warnings(address: str, answers: list[Any]) -> list[str]:
 
 
 async def _epoch_of(client: Redis) -> str:
-    """The server's epoch; a new one where there is none."""
+    """The server's epoch; sets one if missing."""
     while (epoch := await client.get(_EPOCH)) is None:
         await client.set(_EPOCH, uuid4().hex, nx=True)
     return _text(epoch)
@@ -204,9 +204,9 @@ _LEAVING_SECONDS = 3.0
 
 @asynccontextmanager
 async def redis_lease(settings: Settings, thread_id: str) -> AsyncIterator[Lease]:
-    """Hold the thread among all machines while the block runs; renewed meanwhile.
+    """Hold the thread's lease across machines during the block, and renew it.
 
-    What a killed process held runs out by itself. A block whose lease was taken by another is cancelled.
+    The lease of a killed process expires. If another process takes the lease, the block is cancelled.
 
     Raises:
         ThreadBusy: another process or task holds it, or has taken it because this one was cut off; names it.
@@ -234,7 +234,7 @@ async def redis_lease(settings: Settings, thread_id: str) -> AsyncIterator[Lease
 
 
 async def is_redis_leased(settings: Settings, thread_id: str) -> bool:
-    """Whether somebody works on the thread now; nobody can while the server is away."""
+    """Whether a process is working on the thread; none can while the server is away."""
     try:
         async with open_redis(settings, patient=False) as client:
             return bool(await client.exists(_key(thread_id)))

@@ -1,4 +1,4 @@
-"""A checkpointer's asynchronous methods by its synchronous ones, called in threads."""
+"""Asynchronous methods of a checkpointer that call its synchronous ones in threads."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class SyncCalls(BaseCheckpointSaver[Any]):
-    """Calls the synchronous methods of `_saver`, as LangGraph's own synchronous runs would call them."""
+    """Calls the synchronous methods of `_saver`, as LangGraph's synchronous runs do."""
 
     _saver: BaseCheckpointSaver[Any]
 
@@ -50,7 +50,7 @@ class SyncCalls(BaseCheckpointSaver[Any]):
 
 
 class ThreadedSaver(SyncCalls):
-    """A checkpointer that knows synchronous calls only, or is bound to another event loop, for asynchronous ones."""
+    """Makes a checkpointer asynchronous that has only synchronous methods or is bound to another event loop."""
 
     def __init__(self, saver: BaseCheckpointSaver[Any]) -> None:
         super().__init__(serde=saver.serde)
