@@ -1,6 +1,6 @@
-"""The one protocol behind which language models stand, and what a model's calls may hold: as much as it can read.
+"""The protocol of language models, and how much their calls may hold, by the context that a model can read.
 
-Of that the workspace's `[context]` table tells first, then the endpoint, then a default that today's models exceed.
+The context comes from the workspace's `[context]` table, else from the endpoint, else from a default.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,11 +19,11 @@ R = TypeVar("R", bound=Reply)
 
 @dataclass(frozen=True)
 class Scope:
-    """Whose call it is. With the prompt's name it makes a key that is the same when a crash repeats the call.
+    """Who makes a call. With the prompt's name it forms a key that stays the same if a crash repeats the call.
 
-    `sampled`: one of several replies to the same request, which are meant to differ. `passages` and `lessons`: the ids
-    of those that the prompt shows under numbers from 1; `sentences`: the texts of those that it asks about so.
-    `seen`: whose rounds the team saw when it began this one.
+    `sampled`: one of several replies to the same request, which should differ. `passages` and `lessons`: ids of what
+    the prompt numbers from 1; `sentences`: texts of the sentences that it numbers. `seen`: the rounds of other teams
+    that the team saw when it began this one.
     """
 
     execution_id: str
@@ -43,10 +43,10 @@ class Scope:
 
 
 class Answer(NamedTuple, Generic[R]):
-    """A reply in the agreed shape, and what it cost.
+    """A reply of the requested type, and what it cost.
 
-    `distribution`: how likely each value of the number in `distribution_over` was, 0.0 to 1.0; None where nobody asked
-    or told.
+    `distribution`: the probability, 0.0 to 1.0, of each value of the field `distribution_over`; None if it was not
+    requested or the endpoint sends no log-probabilities.
     """
 
     value: R
@@ -55,7 +55,7 @@ class Answer(NamedTuple, Generic[R]):
 
 
 class Model(Protocol):
-    """Answers prompts in an agreed shape."""
+    """Answers prompts with replies of a given type."""
 
     name: str
 
@@ -68,10 +68,10 @@ class Model(Protocol):
         distribution_over: str | None = None,
         faults: Callable[[R], str] | None = None,
     ) -> Answer[R]:
-        """Ask. `distribution_over` names a whole number of the reply whose other likely values are of interest, too.
+        """Ask for a reply. `distribution_over` names an integer field whose likely values are returned, too.
 
-        `faults` says what is wrong with a reply of the right shape, "" where nothing is. The model is told so once, and
-        its second reply stands; where that one is unreadable, the first does.
+        `faults` says what is wrong with a valid reply, "" if nothing is. The model is told once, and its second reply
+        counts; if that one is unreadable, the first does.
 
         Raises:
             ReplyError: no valid reply, also after one repair.
@@ -82,7 +82,7 @@ class Model(Protocol):
 
 
 LEAST_CONTEXT_TOKENS = 16_000
-"""A model that reads less is refused: question, passages, draft and reply would not fit beside each other."""
+"""A model that reads less is refused: question, passages, draft and reply would not fit together."""
 WHERE_CONTEXT_IS_SET = "Ollama num_ctx, llama.cpp -c, vLLM --max-model-len, LM Studio's Context Length"
 CONTEXT_REMEDY = (
     f"raise it where the model runs ({WHERE_CONTEXT_IS_SET}) to {LEAST_CONTEXT_TOKENS:,} tokens or more, or choose a "
@@ -90,22 +90,22 @@ CONTEXT_REMEDY = (
 )
 
 DEFAULT_CONTEXT_TOKENS = 32_000
-"""What a model is taken to read where nobody says."""
+"""The context of a model if nobody says."""
 
 _EVIDENCE_TOKENS = 60_000
 _MOST_STEP_TOKENS, _MOST_CATALOGUE_TOKENS, _MOST_DISPUTED_TOKENS = 32_000, 12_000, 4_000
 
 _BESIDE_STEP_TOKENS = 6_600
-"""Room for a step's reply and its thoughts."""
+"""Room for a step's reply and reasoning."""
 CONTEXT_MARGIN = 1.1
-"""By so much a prompt may be longer than estimated and leave the reply its room in the model's context."""
+"""How much longer than estimated a prompt may be and still leave room for the reply."""
 
 
 @dataclass(frozen=True)
 class ContextProfile:
-    """What the calls of one model may hold, in estimated tokens, from the `tokens` that it can read.
+    """How much the calls of one model may hold, in estimated tokens; `tokens`: the context that it can read.
 
-    `most_evidence`: a run's own limit on what a team holds.
+    `most_evidence`: the run's limit on what a team holds.
     """
 
     tokens: int
@@ -113,7 +113,7 @@ class ContextProfile:
 
     @property
     def evidence_tokens(self) -> int:
-        """Passages that a team holds, and that its writers, reviewers and judges read: two fifths of the context."""
+        """Passages that a team holds, and its writers, reviewers and judges read: two fifths of the context."""
         return min(self.most_evidence, self.tokens * 2 // 5)
 
     @property
@@ -123,7 +123,7 @@ class ContextProfile:
 
     @property
     def look_tokens(self) -> int:
-        """Passages that one look of a reviewer shows beside the evidence."""
+        """Passages that a reviewer's search shows beside the evidence."""
         return self.tokens // 12
 
     @property
@@ -132,42 +132,42 @@ class ContextProfile:
 
     @property
     def prompt_tokens(self) -> int:
-        """A step's prompt; where it would be longer it begins anew. The reply and its thoughts need the rest."""
+        """A step's prompt; a longer one is started anew. The reply and its reasoning need the rest."""
         beside = round((self.tokens - _BESIDE_STEP_TOKENS) / CONTEXT_MARGIN)
         return min(self.tokens * 17 // 20, max(self.tokens * 7 // 10, beside))
 
     def beside(self, tokens: int) -> int:
-        """Passages of a call that shows `tokens` of reports: both leave a quarter of the context or more."""
+        """Passages of a call that also shows `tokens` of reports; a quarter of the context stays free, or more."""
         return min(self.evidence_tokens, max(self.tokens * 3 // 4 - tokens, self.tokens // 4))
 
     @property
     def disputed_tokens(self) -> int:
-        """Passages behind what two reports say differently, for a judge that reads both."""
+        """Passages about what two reports say differently, for a judge who compares them."""
         return min(_MOST_DISPUTED_TOKENS, self.tokens // 8)
 
 
 class ModelContext(NamedTuple):
-    """The tokens that a model can read, and who says so."""
+    """The context of a model in tokens, and who says so."""
 
     tokens: int
     origin: str
 
 
 def profile_of(name: str, options: ResolvedOptions) -> ContextProfile:
-    """What the calls of a model may hold in a run."""
+    """How much the calls of a model may hold in a run."""
     return ContextProfile(options.contexts.get(name, DEFAULT_CONTEXT_TOKENS), options.evidence_tokens)
 
 
 def role_profile(
     options: ResolvedOptions, role: Role, *, team: TeamConfig | None = None, name: str | None = None
 ) -> ContextProfile:
-    """What the calls of the model may hold that plays a role."""
+    """How much the calls of a role's model may hold."""
     if not options.models:
         return ContextProfile(DEFAULT_CONTEXT_TOKENS)
     return profile_of(options.model_name(role, team=team, name=name), options)
 
 
 def configured_context(name: str, table: Mapping[str, int]) -> ModelContext | None:
-    """A model's entry in `[context]`: its own name, else the first pattern that fits it; None where none does."""
+    """A model's entry in `[context]`: by its name, else by the first pattern that fits; None without one."""
     key = name if name in table else next((key for key in table if fnmatchcase(name, key)), None)
     return None if key is None else ModelContext(table[key], f'config/models.toml [context] "{key}"')

@@ -16,7 +16,7 @@ _CHAT_PATH = "/chat/completions"
 
 
 class EndpointAddress(NamedTuple):
-    """Where an endpoint is, and what each request to it carries. Clients log `url`: no login and no key stand in it."""
+    """Where an endpoint is, and what each request carries. Clients log `url`, so it holds no login and no key."""
 
     url: str
     query: dict[str, str]
@@ -28,12 +28,12 @@ class EndpointAddress(NamedTuple):
     def parse(
         cls, address: str, name: str, *, key: str | None = None, headers: Mapping[str, str] | None = None
     ) -> Self:
-        """An address with or without `/chat/completions` at its end, a query and a login.
+        """Parse an address, with or without `/chat/completions` at its end, a query and a login.
 
-        A deployment of Azure's takes its key in a header of its own.
+        Azure deployments take the key in a header of their own.
 
         Raises:
-            InputError: it is no http(s) address with a host; names what sets it by `name`.
+            InputError: not an http(s) address with a host; `name` is the setting to mend.
         """
         parts = urlsplit(service_address(address, name, example="http://127.0.0.1:8080/v1"))
         path = parts.path.rstrip("/").removesuffix(_CHAT_PATH)
@@ -55,10 +55,10 @@ class EndpointAddress(NamedTuple):
 
 
 def open_client(address: EndpointAddress, **options: Any) -> "httpx2.AsyncClient":  # noqa: ANN401 - the client's own
-    """A client that trusts and goes through what the environment says. Not on the event loop.
+    """A client with the proxy and certificates of the environment. Blocking: not on the event loop.
 
     Raises:
-        InputError: the environment names a proxy or certificates that are none.
+        InputError: the environment names an unusable proxy or certificates.
     """
     import httpx2  # noqa: PLC0415 - heavy
 

@@ -1,4 +1,4 @@
-"""Hard budgets of one execution. A call reserves what it may cost before and settles what it did cost after."""
+"""Hard budgets of an execution. A call reserves its maximum cost before, and settles its actual cost after."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,47 +16,47 @@ _REMEDY = "raise it or leave it out"
 
 
 def limits_of(options: ResolvedOptions) -> dict[Limit, float]:
-    """What one execution may use. Tokens count input and output; minutes are active ones."""
+    """The limits of an execution. Tokens are input and output; minutes are active ones."""
     limits: dict[Limit, float | None] = {name: getattr(options, name) for name in get_args(Limit)}
     return {name: limit for name, limit in limits.items() if limit is not None}
 
 
 @dataclass(eq=False, frozen=True)
 class Reservation:
-    """What one call may cost at most, held until it is settled or released."""
+    """The maximum cost of a call, held until it is settled or released."""
 
     amounts: Mapping[Limit, float]
 
 
 class Ledger:
-    """What one execution has used and holds in reserve: teams that call at once can't overshoot together.
+    """What an execution has used and reserved, so that parallel calls cannot exceed a limit together.
 
-    Dropped when its run ends or waits, and seeded again when the run goes on.
+    Dropped when the run ends or waits, and seeded again when it resumes.
     """
 
     def __init__(self, limits: Mapping[Limit, float] | None = None, *, clock: RunClock | None = None) -> None:
         self.limits = limits or {}
         self.clock = clock or RunClock()
         self.usage = RunUsage()
-        """What the settled calls cost, failed replies too."""
+        """Cost of the settled calls, including failed replies."""
         self._calls: dict[str, CallUsage] = {}
         self._reservations: set[Reservation] = set()
         self._refusing_limit: Limit | None = None
 
     def seed(self, calls: Iterable[CallUsage], seconds: float) -> None:
-        """Carry over what the execution used before a resume, in place of the calls that the ledger knew."""
+        """Replace the known calls by what the execution used before a resume."""
         self.usage, self._calls = RunUsage(), {}
         self.know(calls)
         self.clock.carry(seconds)
 
     def know(self, calls: Iterable[CallUsage]) -> None:
-        """Count calls of an earlier process; those that are counted already change nothing."""
+        """Count calls of an earlier process; calls already counted change nothing."""
         new = {call.call_key: call for call in calls if call.call_key not in self._calls}
         for call in new.values():
             self._count(call)
 
     def calls_of(self, team_id: str) -> dict[int, list[CallUsage]]:
-        """One team's calls by round, those of a round that it did not finish too."""
+        """A team's calls by round, including unfinished rounds."""
         by_round: dict[int, list[CallUsage]] = {}
         for key, call in self._calls.items():
             team, number, *_ = key.split("/")
@@ -65,10 +65,10 @@ class Ledger:
         return by_round
 
     def reserve(self, *, input_tokens: int, output_tokens: int, price: ModelPrice | None = None) -> Reservation:
-        """Hold what a call may cost at most.
+        """Reserve the maximum cost of a call.
 
         Raises:
-            BudgetExhausted: with the call and the calls in flight a limit would be exceeded; names the limit.
+            BudgetExhausted: with the calls in flight, the call would exceed a limit; names the limit.
             InputError: there is a limit in dollars and no price.
         """
         usd = cost_usd(price, input_tokens=input_tokens, output_tokens=output_tokens)
@@ -89,7 +89,7 @@ class Ledger:
         return wish
 
     def settle(self, reservation: Reservation, usage: CallUsage) -> None:
-        """Replace what was held by what the call cost."""
+        """Replace the reservation by the actual cost."""
         self._reservations.discard(reservation)
         self._count(usage)
 
@@ -99,17 +99,17 @@ class Ledger:
         self.usage += call
 
     def release(self, reservation: Reservation) -> None:
-        """Let go of what was held; a settled reservation is left as it is."""
+        """Release a reservation; a settled one stays settled."""
         self._reservations.discard(reservation)
 
     def remaining_share(self) -> float:
-        """The smallest share left of any limit, 0.0 to 1.0; 1.0 without limits."""
+        """The smallest remaining share of any limit, 0.0 to 1.0; 1.0 without limits."""
         amounts = self._amounts()
         shares = (1 - amounts[name] / limit for name, limit in self.limits.items())
         return max(0.0, min(shares, default=1.0))
 
     def exhausted_limit(self) -> Limit | None:
-        """The limit that ended the run: one that is used up, or one that refused a call; else None."""
+        """The limit that ended the run, because it is used up or refused a call; else None."""
         amounts = self._amounts()
         return next(
             (name for name, limit in self.limits.items() if amounts[name] >= limit - _ROUNDING), self._refusing_limit
@@ -136,7 +136,7 @@ def cost_usd(
 
 
 def require_price(models: Iterable[str], prices: Mapping[str, ModelPrice]) -> None:
-    """Check, before anything is spent, that a limit in dollars can be kept.
+    """Check before a run that each model has a price, for a limit in dollars.
 
     Raises:
         InputError: a model has no price; names all of those.

@@ -1,4 +1,4 @@
-"""Language models: a prompt in, a checked reply out, within the budget."""
+"""Chat models: send a prompt, return a validated reply, within the budget."""
 
 import json
 import logging
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 DEFAULT_OUTPUT_TOKENS = 2048
 _SHARE_OF_REPLY = 4
-"""So many times the tokens of its reply a model reads, at least: half is for passages, the rest for all else."""
+"""A reply takes at most one in this many tokens of the context; half the context is for passages."""
 _ESTIMATE_MARGIN = 1.25
-"""Token estimates are right within 25 %."""
+"""Token estimates are within 25 % of the endpoint's count."""
 _LEAST_OUTPUT_TOKENS = 256
-"""What a prompt leaves of the context counts in multiples of it: LangChain's clients are kept by their limits."""
+"""Output limits are multiples of this, because LangChain clients are cached by their limit."""
 _THINKING_FACTOR = 4
-"""A reply cut off before its first word went into thinking: the second try gets this many times the room."""
+"""If a reply is cut off before its first word, reasoning took the room: the second try gets this many times more."""
 _SHOWN_BACK = 4000
 """Characters of an unusable reply that the model sees again."""
 _MOST_FORMS = 10
-"""How many other forms of a refused request are tried."""
+"""How many other forms of a refused request to try."""
 LEAST_SHARED_TOKENS = 8_000
-"""Of the beginning that calls of several reply shapes share. Providers put a shape that binds the model before all
-else, so that only calls of one shape share a beginning in their caches. From so many tokens on, the shape stands at the
-prompt's end instead, and the model is bound to JSON alone; below, that saves less than a repaired reply costs."""
+"""From this length of a prompt's shared beginning on, the reply's schema is put at the prompt's end, and the model is
+bound to JSON only. Providers put a binding schema before the prompt, so calls of different schemas share no beginning
+in their prompt caches. For shorter beginnings the cache saves less than repaired replies cost."""
 _LEAST_CUT_TOKENS = 1_024
-"""Smaller token counts are ignored: they come from a cache, as no model in use has so small a context."""
+"""Smaller token counts are ignored: no model has so small a context, so they come from a cache."""
 
 _LEAST_RATIO, _RATIO_MARGIN = 0.75, 1.05
 """An endpoint that counts fewer tokens than that share of an estimate may leave out what it had in a cache."""
@@ -56,11 +56,10 @@ _NO_COMPLETION = Completion("", cut_off=False, refusal="", input_tokens=None, ou
 
 @dataclass
 class _Chat(Generic[R]):
-    """One structured call: what is said, and what it has cost.
+    """One structured call: its conversation and its cost so far.
 
-    `factor`: how many times its usual room the next reply gets; `max_tokens`: the most that the last one could have.
-    `shape_shown`: the reply's schema stands in the prompt, whatever the model is known to take; `shape_last`: at its
-    end, as calls of other shapes share its beginning.
+    `factor`: multiplies the output limit of the next reply; `max_tokens`: the limit of the last one. `shape_shown`: put
+    the reply's schema into the prompt in any case; `shape_last`: at its end, because other calls share its beginning.
     """
 
     prompt: str
@@ -80,24 +79,24 @@ class _Chat(Generic[R]):
 class ChatModel:
     """A model behind an endpoint; implements `Model`.
 
-    A call's usage counts in the ledger of its execution also when no usable reply came of it.
+    The ledger counts each call, also if its reply is unusable.
     """
 
     name: str
     endpoint: Endpoint
     prompts: PromptLibrary
     ledger_of: Callable[[str], Ledger]
-    """An execution's ledger by its id."""
+    """The ledger of an execution, by id."""
     max_output_tokens: Mapping[Role, int] = field(default_factory=dict, kw_only=True)
-    """2,048 for the roles left out."""
+    """By role; 2,048 for roles left out."""
     context_of: Callable[[str], int] = field(default=lambda _: DEFAULT_CONTEXT_TOKENS, kw_only=True)
-    """The tokens that the model can read in an execution, by its id."""
+    """The model's context in tokens in an execution, by id."""
     temperatures: Mapping[Role, float] = field(default_factory=dict, kw_only=True)
-    """From 0.0 for the likeliest reply on; the endpoint's own for roles left out and for models that take none."""
+    """By role, from 0.0; the endpoint's default for roles left out and models that take none."""
     price: ModelPrice | None = field(default=None, kw_only=True)
-    """Without one the cost is None."""
+    """None: the cost is unknown."""
     name_there: str = field(default="", kw_only=True)
-    """What the endpoint calls the model, where that is not its whole name."""
+    """The model's name at its endpoint, if different."""
 
     _counted: float | None = field(default=None, init=False)
     """The greatest share of an estimate that the endpoint has counted for a prompt, with some room; None before."""
@@ -114,7 +113,7 @@ class ChatModel:
         distribution_over: str | None = None,
         faults: Callable[[R], str] | None = None,
     ) -> Answer[R]:
-        """Ask, and once more with the fault shown where the reply can't be used; see `Model.ask`."""
+        """Ask, and once more with the fault shown if the reply is unusable; see `Model.ask`."""
         messages = self.prompts.call(prompt, language=scope.language, mark=mark_of(scope.execution_id))
         turns = [Turn("system", messages.system), Turn("user", messages.user)]
         shape_last = estimate_tokens(prompt.shared_beginning) >= LEAST_SHARED_TOKENS
@@ -126,7 +125,7 @@ class ChatModel:
         else:
             if faults and (problem := faults(value)):
                 self._show_fault(chat, problem)
-                # The first reply stands where nothing better comes.
+                # The first reply counts if the second is unreadable.
                 with suppress(UnreadableReply):
                     value = await self._ask(chat)
         distribution = distribution_of(chat.completion.tokens, distribution_over) if distribution_over else None
@@ -145,7 +144,7 @@ class ChatModel:
 
     async def _ask_again(self, chat: _Chat[R], fault: UnreadableReply) -> R:
         self._show_fault(chat, str(fault))
-        # Gateways drop the parameter that binds a model to the shape, and tell nobody.
+        # Some gateways silently drop the parameter that binds a model to the schema.
         if not (fault.has_json or chat.completion.cut_off):
             chat.shape_shown, chat.shape_last = True, False
         try:
@@ -211,7 +210,7 @@ class ChatModel:
         return completion
 
     def _turns(self, chat: _Chat[R], form: RequestForm) -> list[Turn]:
-        """The conversation, with the shape in it where the model is not bound to it, and its instructions."""
+        """The messages to send, with the schema in them if the request does not bind the model to it."""
         system, user, *others = chat.turns
         instructions = system.text
         if form.shows_shape or chat.shape_shown:
@@ -225,9 +224,9 @@ class ChatModel:
         return [Turn("user", f"{instructions}\n\n{user.text}"), *others]
 
     def _output_limit(self, chat: _Chat[R], form: RequestForm, prompt_tokens: int) -> int:
-        """The most tokens of a reply: its role's, a share of the context at most, and no more than its prompt leaves.
+        """The output limit: the role's, but at most a share of the context and what the prompt leaves of it.
 
-        vLLM and others refuse a call whose prompt and longest reply together exceed the context.
+        vLLM and others refuse a call if its prompt and output limit together exceed the context.
         """
         context, role = self.context_of(chat.scope.execution_id), chat.scope.role
         limit = self.max_output_tokens.get(role, DEFAULT_OUTPUT_TOKENS)
@@ -249,10 +248,10 @@ class ChatModel:
         )
 
     def _check_whole_prompt_read(self, turns: Sequence[Turn], sent: int, completion: Completion) -> None:
-        """Whether the endpoint counts about as many tokens as were `sent`.
+        """Check that the endpoint counts about as many tokens as were `sent`.
 
         Raises:
-            ModelError: it counts so few that it must have cut the prompt, as Ollama does without a word.
+            ModelError: it counts so few that it must have truncated the prompt, as Ollama does silently.
         """
         counted = completion.input_tokens
         if counted is None or counted < _LEAST_CUT_TOKENS:
@@ -292,39 +291,39 @@ def _trace_config(scope: Scope, prompt: str) -> "RunnableConfig":
     facts = {"execution_id": scope.execution_id, "team_id": scope.team_id, "round_number": scope.round_number}
     return {
         "run_name": " ".join(filter(None, [f"{place}: {scope.role}", prompt, scope.step])),
-        # Replies are JSON: no chat shows them as they come.
+        # Replies are JSON: chat interfaces must not stream them.
         "tags": ["nostream", f"role:{scope.role}", *([f"team:{scope.team_id}"] if scope.team_id else [])],
         "metadata": {**facts, "role": scope.role, "prompt": prompt, "step": scope.step},
     }
 
 
 def _prompt_tokens(chat: _Chat[R], turns: Sequence[Turn]) -> int:
-    """About how many tokens an endpoint counts, the shape included."""
+    """Estimated input tokens, with the schema."""
     return schema_tokens(chat.reply_type) + sum(estimate_tokens(turn.text) for turn in turns)
 
 
 @lru_cache(maxsize=256)
 def json_schema(reply_type: type[Reply]) -> dict[str, Any]:
-    """What `response_format` binds a model to, made once; not to be changed by who gets it."""
+    """The schema for `response_format`; cached, so callers must not change it."""
     return {"name": reply_type.__name__, "strict": True, "schema": _shape(reply_type.model_json_schema())}
 
 
 @lru_cache(maxsize=256)
 def schema_text(reply_type: type[Reply]) -> str:
-    """The shape's JSON schema as text, with its name."""
+    """The reply's JSON schema as text, with its name."""
     shape = {**_shape(reply_type.model_json_schema()), "title": reply_type.__name__}
     return json.dumps(shape, ensure_ascii=False, separators=(",", ":"))
 
 
 _DESCRIBING = frozenset({"title", "description", "discriminator"})
 _PARTS_BY_NAME = frozenset({"properties", "$defs"})
-"""The parts of a schema whose keys are names of the reply's own."""
+"""Parts of a schema whose keys are field or type names."""
 _STRICT_NAMES = {"oneOf": "anyOf"}
-"""Strict schemas know no `oneOf`, and pydantic writes it for kinds that are told apart by a constant."""
+"""Strict schemas have no `oneOf`, which pydantic writes for discriminated unions."""
 
 
 def _shape(part: Any) -> Any:  # noqa: ANN401 - JSON
-    """A JSON schema with all that binds a reply, and nothing that only describes it: prompts do that."""
+    """A JSON schema without descriptions: prompts describe the fields."""
     if isinstance(part, list):
         return [_shape(each) for each in part]
     if not isinstance(part, dict):
@@ -340,5 +339,5 @@ def _shape(part: Any) -> Any:  # noqa: ANN401 - JSON
 
 @lru_cache(maxsize=256)
 def schema_tokens(reply_type: type[Reply]) -> int:
-    """About how many tokens an endpoint counts for the shape."""
+    """Estimated tokens of the schema."""
     return estimate_tokens(schema_text(reply_type))

@@ -1,4 +1,4 @@
-"""What an OpenAI-compatible server sent: a chat completion in its usual shape, or what went wrong in its own words."""
+"""Read what an OpenAI-compatible server sent: a chat completion, or an error in its own words."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,15 +24,15 @@ _STATUS_BY_NAME = {
     "timeout": 504,
     "overloaded_error": 529,
 }
-"""The HTTP status of an error's `code`, `type` or `status` in words."""
+"""The HTTP status for an error's `code`, `type` or `status` in words."""
 _WORDS = ("message", "error", "detail", "msg", "errors", "error_message", "error_msg", "description", "reason", "raw")
-"""The keys of an error under which its text may stand, likeliest first."""
+"""Keys under which an error may hold its text, likeliest first."""
 _REASONING = ("reasoning_content", "reasoning", "thinking")
 _DEEPEST = 8
 
 
 class ErrorInAnswer(Exception):  # noqa: N818 - named by what it is
-    """An answer of HTTP status 200 that tells of an error; `status` is the one it should have had, None if unknown."""
+    """An error sent with HTTP status 200; `status` is the one it should have had, None if unknown."""
 
     def __init__(self, body: object) -> None:
         self.body = body
@@ -41,7 +41,7 @@ class ErrorInAnswer(Exception):  # noqa: N818 - named by what it is
 
 
 class NoCompletion(Exception):  # noqa: N818 - named by what it is
-    """An answer of HTTP status 200 that is no chat completion; `is_json`: asking again may give one."""
+    """An answer with HTTP status 200 that is no chat completion; if `is_json`, a retry may give one."""
 
     def __init__(self, message: str, *, is_json: bool) -> None:
         super().__init__(message)
@@ -49,11 +49,11 @@ class NoCompletion(Exception):  # noqa: N818 - named by what it is
 
 
 def read_completion(text: str) -> dict[str, Any]:
-    """A chat completion, whole or in the parts of a stream; content, tool calls and token counts in OpenAI's shape.
+    """Read a chat completion, sent whole or as a stream, into OpenAI's format.
 
     Raises:
-        ErrorInAnswer: it tells of an error.
-        NoCompletion: it is something else, or has no choice.
+        ErrorInAnswer: it is an error.
+        NoCompletion: it is something else, or has no choices.
     """
     body = _streamed(text) if text.lstrip().startswith(("data:", "event:", ":")) else json_of(text)
     if not isinstance(body, dict):
@@ -64,7 +64,7 @@ def read_completion(text: str) -> dict[str, Any]:
     if not choices:
         raise NoCompletion("it has no choices", is_json=True)
     choice = choices[0]
-    # OpenRouter tells so of a provider that failed in the middle of its reply.
+    # OpenRouter reports so that a provider failed in the middle of its reply.
     if error := choice.get("error"):
         raise ErrorInAnswer({"error": error})
     message = choice.get("message")
@@ -75,7 +75,7 @@ def read_completion(text: str) -> dict[str, Any]:
 
 
 def _content(choice: Mapping[str, Any], message: Mapping[str, Any]) -> str:
-    """The reply, wherever the server put it. Thinking is taken for it if nothing else came and it was not cut off."""
+    """The reply, wherever the server put it; the reasoning if there is nothing else and it was not cut off."""
     calls = [call.get("function") for call in message.get("tool_calls") or () if isinstance(call, dict)]
     arguments = [call.get("arguments") for call in (*calls, message.get("function_call")) if isinstance(call, dict)]
     places = [message.get("content"), *arguments, message.get("parsed"), choice.get("text")]
@@ -123,7 +123,7 @@ def _count(value: object) -> int | None:
 
 
 def _streamed(text: str) -> dict[str, Any]:
-    """The chunks of a stream as one completion. One choice is asked for."""
+    """Join the chunks of a stream with one choice."""
     message: dict[str, str] = {}
     whole: dict[str, Any] = {}
     reason, arguments, tokens = None, "", list[Any]()
@@ -152,7 +152,7 @@ def _chunks(text: str) -> Iterator[dict[str, Any]]:
 
 
 def error_text(body: object, depth: int = 0) -> str:
-    """What an error says, however it is wrapped: under any of the usual keys, in a list, in JSON as a text."""
+    """The text of an error, whether under any usual key, in a list, or in JSON within a string."""
     if isinstance(body, str):
         inner = json_of(body) if body.lstrip().startswith(("{", "[")) and depth < _DEEPEST else None
         return (inner is not None and error_text(inner, depth + 1)) or body.strip()
@@ -171,7 +171,7 @@ def error_text(body: object, depth: int = 0) -> str:
 
 
 def error_status(body: object) -> int | None:
-    """The HTTP status that an error names by number or by word; None where it names none."""
+    """The HTTP status that an error names by number or word; None if it names none."""
     error = body.get("error", body) if isinstance(body, Mapping) else body
     if not isinstance(error, Mapping):
         return None
@@ -185,7 +185,7 @@ def error_status(body: object) -> int | None:
 
 
 def json_of(text: str | bytes) -> object:
-    """None for what is no JSON."""
+    """Parsed JSON; None if it is none."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What asks a language model, whoever made its client: slots, deadline, and what goes in and comes out."""
+"""Endpoints of language models: concurrency limit, deadline, retries, requests and completions."""
 
 import asyncio
 import math
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 0.5, 8.0
-"""Between two attempts: doubled each time."""
+"""Backoff between attempts, doubled each time."""
 _MOST_HASTY_RETRIES = 2
 _DIGITS = re.compile(r"\d")
 _MOST = 100
@@ -36,7 +36,7 @@ _ROUND = 5
 
 
 class ReplyToken(NamedTuple):
-    """A token as it was said, and the probabilities, 0.0 to 1.0, of those that could have stood there."""
+    """A generated token, and the probabilities, 0.0 to 1.0, of the candidates in its place."""
 
     text: str
     likely: dict[str, float]
@@ -55,7 +55,7 @@ _CONTENT: TypeAdapter[list[_TokenLogprob]] = TypeAdapter(list[_TokenLogprob])
 
 
 def read_tokens(content: object) -> list[ReplyToken]:
-    """The tokens of a chat completion's `logprobs.content`; [] where it holds none that can be read."""
+    """The tokens of a chat completion's `logprobs.content`; [] if unreadable."""
     try:
         tokens = _CONTENT.validate_python(content or [])
     except ValidationError:
@@ -64,10 +64,11 @@ def read_tokens(content: object) -> list[ReplyToken]:
 
 
 def distribution_of(tokens: Sequence[ReplyToken], field: str) -> dict[int, float] | None:
-    """How likely each value of a field of whole percents was, summing to 1; None where the tokens don't tell.
+    """The probability of each value of an integer percent field, summing to 1; None if the tokens don't tell.
 
-    A number of several tokens counts with each of them changed alone. What would have followed a digit that was not
-    said is not known: it is taken for the nearest round percentage that begins so, a 1 in place of 80's 8 for 100.
+    For a number of several tokens, each token is varied alone. If tokens are single digits, the digits after another
+    first one are unknown: it counts as the nearest round percentage with that beginning, such as 100 for a 1 in place
+    of 80's 8.
     """
     text = "".join(token.text for token in tokens)
     matches = list(re.finditer(rf'"{field}"\s*:\s*(\d+)', text))
@@ -90,7 +91,7 @@ def _overlapping(tokens: Sequence[ReplyToken], begin: int, end: int) -> Iterator
 
 
 def _values(digits: Sequence[ReplyToken]) -> Iterator[tuple[int, float]]:
-    """Values with their probabilities: the number as said, and with one token changed."""
+    """Values with their probabilities: the number itself, and with one token changed."""
     number = _number_in([token.text for token in digits])
     if number is None:
         return
@@ -111,7 +112,7 @@ def _values(digits: Sequence[ReplyToken]) -> Iterator[tuple[int, float]]:
 
 
 def _nearest(beginning: int | None, number: int) -> int | None:
-    """Of the round percentages that begin so, the one nearest to what was said; the number itself if there is none."""
+    """The round percentage with this beginning that is nearest to the number; the beginning itself if there is none."""
     if beginning is None:
         return None
     round_ones = [value for value in range(0, _MOST + 1, _ROUND) if str(value).startswith(str(beginning))]
@@ -130,7 +131,7 @@ def _likely(token: _TokenLogprob) -> dict[str, float]:
 
 
 class RequestRefused(ModelError):  # noqa: N818 - named by what the caller meets
-    """The endpoint refused this form of the request; another form may work. `words`: the endpoint's own."""
+    """The endpoint refused this form of the request; another form may work. `words`: the endpoint's message."""
 
     def __init__(self, message: str, *, words: str) -> None:
         super().__init__(message)
@@ -138,9 +139,9 @@ class RequestRefused(ModelError):  # noqa: N818 - named by what the caller meets
 
 
 class Unavailable(ModelError):  # noqa: N818 - named by what the caller meets
-    """The endpoint may answer when it is asked again, after `wait` seconds if it says so.
+    """A retry may succeed, after `wait` seconds if the endpoint says so.
 
-    `patient`: it is away or busy, and is asked until the call's deadline; else twice more.
+    `patient`: it is down or busy, and is retried until the call's deadline; else twice.
     """
 
     def __init__(self, message: str, *, wait: float | None = None, patient: bool = True) -> None:
@@ -150,7 +151,7 @@ class Unavailable(ModelError):  # noqa: N818 - named by what the caller meets
 
 
 def context_exceeded(who: str, words: str) -> ModelError:
-    """A prompt that a model refused for its length, in whatever `words`."""
+    """The error for a prompt that is too long; `words`: the endpoint's message."""
     size = context_size(words)
     tokens = f" of {size:,} tokens" if size else ""
     remedy = CONTEXT_REMEDY
@@ -162,11 +163,11 @@ def context_exceeded(who: str, words: str) -> ModelError:
 
 
 PATIENT_STATUSES = frozenset({408, 425, 429, 502, 503, 504, *range(520, 530)})
-"""HTTP statuses of an endpoint that is away, loads a model or has too much to do."""
+"""HTTP statuses of an endpoint that is down, loading a model or overloaded."""
 
 
 class NoAnswer(Exception):  # noqa: N818 - it says why, and is caught where the endpoint was asked
-    """Why an endpoint's models could not be listed; `remedy`: what to do, if not the usual."""
+    """Why an endpoint's models could not be listed; `remedy`: what to do, if special."""
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
         super().__init__(message)
@@ -174,11 +175,11 @@ class NoAnswer(Exception):  # noqa: N818 - it says why, and is caught where the 
 
 
 class SlowAnswer(NoAnswer):
-    """It took the connection and was not done in time: it may be busy, or load a model."""
+    """It accepted the connection but was too slow: it may be busy, or loading a model."""
 
 
 class SettingNames(NamedTuple):
-    """What a person sets to change an endpoint's address and key, as errors name it."""
+    """The settings of an endpoint's address and key, as errors name them."""
 
     url: str = "OPENAI_BASE_URL"
     key: str = "OPENAI_API_KEY"
@@ -186,9 +187,9 @@ class SettingNames(NamedTuple):
 
 @dataclass(frozen=True)
 class CallLimits:
-    """What holds for every call of an endpoint; the deadline for a call with all its repeats, once a slot is free.
+    """Limits of every call to an endpoint. The deadline covers all attempts, and starts once a slot is free.
 
-    Without `max_retries` an endpoint that is away or busy is asked again until the deadline.
+    Without `max_retries`, an endpoint that is down or busy is retried until the deadline.
     """
 
     call_deadline_seconds: float = 300
@@ -204,9 +205,9 @@ class Turn(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What a model is asked. Without a `temperature` the model has its own; `form`: how to ask for it.
+    """A request to a model. Without a `temperature` the endpoint uses its default; `form`: which parameters to send.
 
-    `json_schema`: the shape of the reply as OpenAI's `response_format` has it; `config`: the call's name in traces.
+    `json_schema`: the reply's schema for OpenAI's `response_format`; `config`: the call's name and tags in traces.
     """
 
     turns: Sequence[Turn]
@@ -235,7 +236,7 @@ class Completion(NamedTuple):
 
 @dataclass(eq=False)
 class Clients:
-    """What belongs to one event loop: clients are bound to theirs, and servers may run several."""
+    """The clients of one event loop: they are bound to it, and servers may run several."""
 
     slots: asyncio.Semaphore
     opening: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -245,10 +246,10 @@ class Clients:
 
 
 class Endpoint(ABC):
-    """Language models behind one client and one limit of calls in flight, which all teams share.
+    """Language models behind one client and one limit of calls in flight, shared by all teams.
 
-    `address`: where it is, fit to be shown; `remedy`: what to look at where it does not answer. `form_fields`: what a
-    request to it can have otherwise. How each model is asked is learned from what it refuses, and kept.
+    `address`: for display; `remedy`: what to check if it does not answer. `form_fields`: the request fields that can be
+    changed after a refusal. The form that works for each model is remembered.
     """
 
     form_fields: ClassVar[frozenset[str]] = frozenset(each.name for each in fields(RequestForm))
@@ -270,10 +271,10 @@ class Endpoint(ABC):
         self._forms[model] = replace(self.form(model), **change)
 
     async def complete(self, model: str, request: Request) -> Completion:
-        """Ask one model once, and again while the endpoint is away or busy; at most `max_output_tokens` come back.
+        """Ask a model, with retries while the endpoint is down or busy; returns at most `max_output_tokens`.
 
         Raises:
-            RequestRefused: in another form the request may be taken.
+            RequestRefused: another form of the request may work.
             ModelError: refused, unreachable, or not done within the deadline.
         """
         who, failure = f"model {model!r} at {self.address}", None
@@ -296,10 +297,10 @@ class Endpoint(ABC):
         raise AssertionError  # `count` does not end
 
     def _wait(self, failure: ContendError, attempt: int, ends_at: float, who: str) -> float:
-        """The seconds before the next attempt.
+        """Seconds until the next attempt.
 
         Raises:
-            ContendError: the failure, where it would not help to ask again or there is no time left for it.
+            ContendError: the failure, if a retry would not help or there is no time left.
         """
         most = self.limits.max_retries
         if not isinstance(failure, Unavailable) or (most is not None and attempt >= most):
@@ -322,23 +323,23 @@ class Endpoint(ABC):
 
     @abstractmethod
     def _failure(self, error: Exception, who: str) -> ModelError:
-        """A vendor's error as the one line that says who failed how, and what to do."""
+        """Turn a vendor's error into one line: who failed, how, and what to do."""
 
     @abstractmethod
     async def models(self, names: Sequence[str]) -> list[str]:
-        """The models that it has, as far as it tells; nothing is computed.
+        """The models that it lists. Costs nothing.
 
         Raises:
-            NoAnswer: it cannot be used for those that are wanted; says why.
+            NoAnswer: it cannot be used for the wanted models; says why.
             SlowAnswer: connected, and not done in time.
         """
 
     @abstractmethod
     async def context_tokens(self, model: str) -> int | None:
-        """The tokens that a model can read, where the endpoint tells."""
+        """A model's context in tokens, if the endpoint tells."""
 
     async def aclose(self) -> None:
-        """Close the running loop's connections; a later call opens new ones."""
+        """Close the running loop's connections; later calls reopen them."""
         clients = self._clients.pop(asyncio.get_running_loop(), None)
         if clients is not None and clients.http is not None:
             await clients.http.aclose()
@@ -350,7 +351,7 @@ class Endpoint(ABC):
         return self._clients[loop]
 
     async def _chat(self, key: Hashable, make: "Callable[[Clients], BaseChatModel]") -> "BaseChatModel":
-        """The client kept under `key`, made in a thread: the first import costs a second or more."""
+        """The client of this key, created in a thread: the first import takes a second or more."""
         here = self._here()
         if key not in here.chats:
             async with here.opening:
@@ -364,7 +365,7 @@ _REFUSALS = {"refusal": "it declined", "content_filter": "its content filter ste
 
 
 def completion_of(answer: "AIMessage", text: str | None = None) -> Completion:
-    """What a LangChain message says; `text` in place of its own."""
+    """The completion in a LangChain message; `text` replaces its own."""
     facts, usage = answer.response_metadata, answer.usage_metadata
     reason = str(facts.get("finish_reason") or facts.get("stop_reason") or facts.get("done_reason") or "").lower()
     refusal = str(answer.additional_kwargs.get("refusal") or "")
@@ -380,17 +381,17 @@ def completion_of(answer: "AIMessage", text: str | None = None) -> Completion:
     )
 
 
-# What the keys of the providers begin with that contend can ask (`PACKAGES`), and Tavily's and LangSmith's; Azure's,
-# Cohere's and Mistral's have no mark. Six characters are enough: vendors often repeat a key with stars for its middle.
+# Prefixes of the keys of the providers in `PACKAGES`, of Tavily and LangSmith; keys of Azure, Cohere and Mistral have
+# none. Six characters are enough: vendors often show a key with stars in its middle.
 _KEY = re.compile(
     r"(?i)\b(?:(?:sk|pk|rk|gsk|hf|xai|nvapi|pplx|fw|tgp|tvly|lsv2)[-_][\w*-]{6,}|AIza[\w*-]{6,}|bearer\s+\S+)"
 )
 
 
 def without_keys(text: str, *own: str | None) -> str:
-    """A vendor's words as one line of at most 300 characters, without its `own` keys, secret variables and likenesses.
+    """A vendor's message as one line of at most 300 characters, without keys.
 
-    The `.env` file may hold the own ones, under any name.
+    Removed are the endpoint's `own` keys, values of secret variables, and whatever looks like a key.
     """
     for secret in filter(None, own):
         text = text.replace(secret, "…")

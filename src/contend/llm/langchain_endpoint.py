@@ -1,4 +1,4 @@
-"""Chat models that LangChain's packages bring, or that a user's own function makes."""
+"""Chat models of LangChain's packages, or from a user's function."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _BAD_REQUEST = {400, 422}
 _OWN_RETRIES = 2
-"""Vendor clients retry by themselves and honour their vendor's wait times."""
+"""Vendor clients retry on their own and respect their vendor's wait times."""
 
 PACKAGES: dict[str, tuple[str, str]] = {
     "anthropic": ("langchain_anthropic", "ChatAnthropic"),
@@ -49,11 +49,11 @@ PACKAGES: dict[str, tuple[str, str]] = {
     "together": ("langchain_together", "ChatTogether"),
     "xai": ("langchain_xai", "ChatXAI"),
 }
-"""Module and class behind the provider names of LangChain's `init_chat_model`; none is loaded before it is asked."""
+"""Module and class of the provider names of LangChain's `init_chat_model`; loaded at the first call."""
 
 
 def packaged_chat(provider: str, settings: Mapping[str, Any], model: str, **parameters: Any) -> "BaseChatModel":  # noqa: ANN401 - each vendor's own
-    """A chat model of one of `PACKAGES`; `settings` go to each, such as `base_url` and `api_key`.
+    """A chat model from one of `PACKAGES`; `settings`: for example `base_url` and `api_key`.
 
     Raises:
         NoAnswer: its package is not installed.
@@ -69,10 +69,10 @@ def packaged_chat(provider: str, settings: Mapping[str, Any], model: str, **para
 
 
 def function_chat(function: Function, model: str, **parameters: Any) -> "BaseChatModel":  # noqa: ANN401, ARG001 - it sets keys and limits itself
-    """A chat model by a user's function of a model's name.
+    """A chat model from a user's function, which takes the model's name.
 
     Raises:
-        NoAnswer: it made something else.
+        NoAnswer: the function returned something else.
     """
     from langchain_core.language_models import BaseChatModel  # noqa: PLC0415 - heavy
 
@@ -83,10 +83,10 @@ def function_chat(function: Function, model: str, **parameters: Any) -> "BaseCha
 
 
 class LangChainEndpoint(Endpoint):
-    """Asks by a chat model's own client, with its retries and its key. Shapes are bound as the model can, in any call.
+    """Asks through a LangChain chat model, with its client's own retries and key.
 
-    `make` makes a chat model by its name, with LangChain's standard parameters as far as it takes them; it may block.
-    `key`: that which it is given, kept out of errors.
+    `make` creates a chat model from its name and LangChain's standard parameters; it may block. `key`: kept out of
+    errors.
     """
 
     form_fields = frozenset({"reply_format", "shape_shown", "most_output", "temperature", "logprobs", "system_role"})
@@ -125,7 +125,7 @@ class LangChainEndpoint(Endpoint):
         reason = without_keys(error_line(error), self._key)
         if status in _BAD_REQUEST and topic is None:
             return RequestRefused(f"{who} refused the request ({reason}): choose another model", words=words)
-        # LangChain's own errors say it themselves; for the others, their HTTP status does.
+        # LangChain's errors say whether to retry; for others the HTTP status does.
         passing = isinstance(error, OSError) or getattr(error, "is_retryable", False) or is_passing(status)
         message = f"{who} failed ({reason}): {self.remedy}"
         if not passing:
@@ -133,13 +133,13 @@ class LangChainEndpoint(Endpoint):
         return Unavailable(message, patient=status in PATIENT_STATUSES or isinstance(error, OSError))
 
     async def models(self, names: Sequence[str]) -> list[str]:
-        """All that are wanted: none is asked, but each is made as a call would; see `Endpoint.models`."""
+        """All wanted models, each created as for a call, but not called; see `Endpoint.models`."""
         for model in names:
             await self._available_chat(model)
         return [*names]
 
     async def context_tokens(self, model: str) -> int | None:
-        """By the profile that the model's package has of it; see `Endpoint.context_tokens`."""
+        """From the model's profile in its package; see `Endpoint.context_tokens`."""
         try:
             profile = getattr(await self._available_chat(model), "profile", None)
         except NoAnswer:
@@ -164,7 +164,7 @@ class LangChainEndpoint(Endpoint):
 async def _ask(chat: "BaseChatModel", messages: Sequence[tuple[str, str]], request: Request) -> Completion:
     if request.form.reply_format != "json_schema":
         return completion_of(await chat.ainvoke(messages, request.config))
-    # Most models take a shape as a tool, which needs a name.
+    # Most models take a schema as a tool, which needs a name.
     shape = request.json_schema
     schema = {"title": shape["name"], "description": shape["name"], **shape["schema"]}
     answer: Any = await chat.with_structured_output(schema, include_raw=True).ainvoke(messages, request.config)

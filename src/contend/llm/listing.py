@@ -1,4 +1,4 @@
-"""What an OpenAI-compatible server says of itself: the models it lists, how much each can read."""
+"""What an OpenAI-compatible server says about itself: its models and their context sizes."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,12 +22,12 @@ _SIZE_NAMES = frozenset(
     {"max_model_len", "context_length", "context_window", "max_context_length", "max_input_tokens"}
     | {"n_ctx", "n_ctx_train", "loaded_context_length"}
 )
-"""A model's size as vLLM, OpenRouter, Groq, Mistral and Anthropic name it, and llama.cpp and LM Studio."""
+"""Names of the context size at vLLM, OpenRouter, Groq, Mistral, Anthropic, llama.cpp and LM Studio."""
 _LEAST_SIZE = 256
 
 
 class _Unlisted(NoAnswer):
-    """It answered, by a status that is no list."""
+    """It answered, but with an error status."""
 
 
 async def listed_models(address: EndpointAddress, *, seconds: float = _ANSWER_SECONDS) -> list[Mapping[str, Any]]:
@@ -48,21 +48,21 @@ async def listed_models(address: EndpointAddress, *, seconds: float = _ANSWER_SE
 
 
 async def endpoint_models(address: EndpointAddress, *, seconds: float = _ANSWER_SECONDS) -> list[str]:
-    """The models of an endpoint by name; none where it lists nothing and yet takes chats.
+    """The names of an endpoint's models; none if it accepts chats but lists no models.
 
-    Some endpoints list their models to nobody, or not to every key. A chat without a message tells then: who knows the
-    path refuses the message, and nothing is computed.
+    Some endpoints do not list their models, or not for every key. Then an empty chat request shows whether the path
+    exists: the endpoint refuses it without computing anything.
 
     Raises:
         NoAnswer: unreachable, no such server, or it refused the key; says which.
-        SlowAnswer: connected, and not done in time, or it loads a model.
+        SlowAnswer: connected but too slow, or loading a model.
     """
     try:
         models = await listed_models(address, seconds=seconds)
     except _Unlisted:
         await _check_chat(address, seconds)
         return []
-    # Azure lists what could be deployed, and is asked by the names that deployments were given.
+    # Azure lists models that could be deployed, but calls use the names of deployments.
     return [] if address.host.endswith(".azure.com") else [str(model["id"]) for model in models]
 
 
@@ -79,10 +79,10 @@ async def _check_chat(address: EndpointAddress, seconds: float) -> None:
 
 
 def missing_models(models: Iterable[str], known_models: Iterable[str]) -> list[str]:
-    """The wanted models that an endpoint surely does not have, going by its list.
+    """The wanted models that an endpoint certainly lacks, according to its list.
 
-    A list of none or one says nothing: servers of one model answer by whatever name. What follows a `:` in a name is a
-    tag or a variant; `*` stands in lists of gateways that pass any name on.
+    A list of one model or none proves nothing, because servers of one model accept any name. A `:` in a name starts a
+    tag or variant; a `*` in the list means that a gateway accepts any name.
     """
     names = {name.casefold().removeprefix("models/") for name in known_models}
     if len(names) <= 1 or any("*" in name for name in names):
@@ -92,7 +92,7 @@ def missing_models(models: Iterable[str], known_models: Iterable[str]) -> list[s
 
 
 async def _ask(method: str, address: EndpointAddress, url: str, seconds: float) -> tuple[int, bytes]:
-    """Status and body; what is posted is an empty object.
+    """Status and body of a request; POST sends an empty object.
 
     Raises:
         NoAnswer: unreachable; SlowAnswer: too slow.
@@ -101,7 +101,7 @@ async def _ask(method: str, address: EndpointAddress, url: str, seconds: float) 
 
     headers = {"Authorization": f"Bearer {address.key}"} if address.key else {}
     headers |= address.headers
-    # The whole is bounded below; a host that takes no connection is another fault than a slow one.
+    # The total time is limited below; a refused connection is another fault than a slow answer.
     timeout = httpx2.Timeout(None, connect=_CONNECT_SECONDS)
     try:
         async with asyncio.timeout(seconds):
@@ -126,27 +126,27 @@ async def _ask(method: str, address: EndpointAddress, url: str, seconds: float) 
 
 
 def _entries_of(answer: object, key: str) -> list[Mapping[str, Any]] | None:
-    """The models of an answer, which some providers give as a bare list; None where it is none."""
+    """The models in an answer, which may be a bare list; None if it is neither."""
     entries = answer.get(key, ()) if isinstance(answer, dict) else answer
     if isinstance(answer, dict) and entries is None:
-        return []  # so do servers without a model
+        return []  # servers without a model answer so
     return entries if isinstance(entries, list) and all(isinstance(each, dict) for each in entries) else None
 
 
 @dataclass(frozen=True)
 class EndpointSizes:
-    """What an endpoint told: of its `models` as listed, of models `beside` the API, of its one `server`."""
+    """What an endpoint says: in its list of `models`, at paths `beside` the API, and about its `server`."""
 
     models: Sequence[Mapping[str, Any]] = ()
     beside: Sequence[Mapping[str, Any]] = ()
     server: object = None
 
     def of(self, name: str) -> int | None:
-        """The tokens that a model can read, as far as the endpoint told.
+        """A model's context in tokens, if the endpoint says.
 
-        Of several sizes the smallest holds: a server that reads 8,192 tokens of a model trained on 131,072 tells both.
+        The smallest size counts: a server limited to 8,192 tokens also tells the 131,072 that its model was trained on.
         """
-        # A server with one model answers by whatever name it is asked.
+        # A server with one model accepts any name.
         entries = [*self.models, self.server] if len(self.models) == 1 else _entries_named(name, self.models)
         return min(
             (size for each in (*entries, *_entries_named(name, self.beside)) for size in _sizes(each)), default=None
@@ -154,7 +154,7 @@ class EndpointSizes:
 
 
 async def read_sizes(address: EndpointAddress) -> EndpointSizes:
-    """Ask an endpoint for its models and their sizes, a few seconds at most; one that fails to answer tells nothing."""
+    """Ask an endpoint for its models and their sizes, within a few seconds; empty if it fails."""
     if address.host == OPENAI_HOST:
         return EndpointSizes()  # lists no sizes
     try:
@@ -164,7 +164,7 @@ async def read_sizes(address: EndpointAddress) -> EndpointSizes:
     if models and all("meta" not in model and any(_sizes(model)) for model in models):
         return EndpointSizes(models)
     base = address.url.removesuffix("/v1")
-    # llama.cpp's, LM Studio's and Ollama's.
+    # Of llama.cpp, LM Studio and Ollama.
     paths = ("props", "api/v0/models", "api/ps")
     server, studio, ollama = await asyncio.gather(*(_beside(address, f"{base}/{path}") for path in paths))
     beside = [*(_entries_of(studio, "data") or ()), *(_entries_of(ollama, "models") or ())]
@@ -172,7 +172,7 @@ async def read_sizes(address: EndpointAddress) -> EndpointSizes:
 
 
 async def _beside(address: EndpointAddress, url: str) -> object:
-    """What a path beside the API gives; None where that fails."""
+    """The JSON at a path beside the API; None if that fails."""
     try:
         status, body = await _ask("GET", address, url, _ANSWER_SECONDS)
     except NoAnswer:
@@ -181,13 +181,13 @@ async def _beside(address: EndpointAddress, url: str) -> object:
 
 
 def _entries_named(name: str, models: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The model in a list of models. Ollama lists as `llama3:latest` what is asked for as `llama3`."""
+    """The model in a list. Ollama lists `llama3` as `llama3:latest`."""
     names = {name, f"{name}:latest"}
     return [model for model in models if names & {model.get("id"), model.get("model")}]
 
 
 def _sizes(answer: object) -> Iterator[int]:
-    """Each size that an answer tells of a model, at any depth."""
+    """All context sizes in an answer, at any depth."""
     for key, value in answer.items() if isinstance(answer, dict) else ():
         if key in _SIZE_NAMES and isinstance(value, int) and value >= _LEAST_SIZE:
             yield value

@@ -1,7 +1,7 @@
-"""The models of a process, each by its name, which leads to its endpoint.
+"""The models of a process by name, and their endpoints.
 
-`PROVIDER/MODEL` names an entry of `[providers]` in config/models.toml, `KIND:MODEL` a chat model as LangChain's
-`init_chat_model` has it, and any other name a model of the endpoint that OPENAI_BASE_URL and OPENAI_API_KEY set.
+`PROVIDER/MODEL` is a model of an entry of `[providers]` in config/models.toml, `KIND:MODEL` a chat model as in
+LangChain's `init_chat_model`, and any other name a model of the endpoint set by OPENAI_BASE_URL and OPENAI_API_KEY.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _DEFAULT = ProviderConfig()
 
 
 class _ModelPlace(NamedTuple):
-    """Where a model is: `provider` is "" for the endpoint of the environment."""
+    """Where a model is; `provider` is "" for the endpoint of the environment."""
 
     provider: str
     config: ProviderConfig
@@ -36,7 +36,7 @@ class _ModelPlace(NamedTuple):
 
 
 def _packaged_endpoint(config: ProviderConfig, key: str | None, limits: CallLimits) -> Endpoint:
-    """The package's own errors name what sets its address and key."""
+    """Its package's errors name the settings of its address and key."""
     own = {"base_url": config.base_url, "api_key": key}
     parameters = {name: value for name, value in own.items() if value is not None}
     remedy = "check the model's name, and the variables that its package reads for address and key"
@@ -45,19 +45,19 @@ def _packaged_endpoint(config: ProviderConfig, key: str | None, limits: CallLimi
 
 
 KINDS = Registry("kind of provider", {_OPENAI: ("langchain_openai", "ChatOpenAI"), **PACKAGES})
-"""What `kind` of an entry in `[providers]` may be; `openai` is any OpenAI-compatible endpoint."""
+"""Values of `kind` in `[providers]`; `openai` is any OpenAI-compatible endpoint."""
 
 
 class LanguageModels:
-    """The models that a process asks, and the endpoints where they are, each made once, at first use.
+    """The models of a process and their endpoints, each created once, at first use.
 
-    Where a recording is played, it answers in their place. Blocking: it reads the `.env` file and the recording, and
-    loads by `load` the functions that `module:function` names. `ledger_of`: an execution's ledger; `context_of`: the
-    tokens that a model can read in an execution.
+    A recording answers in their place if one is played. Blocking: reads the `.env` file and the recording, and loads
+    functions named as `module:function` with `load`. `ledger_of`: an execution's ledger; `context_of`: a model's
+    context in tokens in an execution.
 
     Raises:
-        InputError: an entry of `[providers]` names a kind that is none, or a function that cannot be loaded; or the
-            recording is not usable.
+        InputError: an entry of `[providers]` has an unknown kind or a function that cannot be loaded; or the recording
+            is unusable.
     """
 
     def __init__(
@@ -84,12 +84,12 @@ class LanguageModels:
         self.recording = Recording.read(settings.locate(str(settings.replay))) if settings.replay else None
 
     def are_set(self) -> bool:
-        """Whether the workspace's own models have an endpoint, so that a run that names none is a contest."""
+        """Whether the workspace's models have an endpoint, so that a run without a model name is a contest."""
         models = {self._config.default, *self._config.roles.values()}
         return self._settings.has_language_model or any(self._place(model).provider for model in models)
 
     def lack(self, model: str) -> str | None:
-        """Why there is nobody to ask for a model; None where there is somebody."""
+        """Why a model has no endpoint; None if it has one."""
         if self._settings.has_language_model or self._place(model).provider:
             return None
         return f"no OPENAI_API_KEY or OPENAI_BASE_URL is set, and {model} would be asked"
@@ -98,8 +98,8 @@ class LanguageModels:
         """The endpoint of a model, and the model's name there.
 
         Raises:
-            ModelError: there is nobody to ask for it.
-            InputError: its endpoint's address or key cannot be one; names what sets it.
+            ModelError: it has no endpoint.
+            InputError: the endpoint's address or key is unusable; names the setting.
         """
         if lack := self.lack(model):
             raise ModelError(f"{lack}: set one")
@@ -109,7 +109,7 @@ class LanguageModels:
         return self._endpoints[place.provider], place.model
 
     def by_endpoint(self, models: Collection[str]) -> list[tuple[Endpoint, dict[str, str]]]:
-        """The endpoints of models; with each, its models' names there by their whole names.
+        """Endpoints with their models: the names there by the full names.
 
         Raises:
             ModelError, InputError: as `find` does.
@@ -124,14 +124,14 @@ class LanguageModels:
         """A model by its name.
 
         Raises:
-            ModelError: there is nobody to ask for it.
+            ModelError: it has no endpoint.
         """
         if name not in self._models:
             self._models[name] = ReplayModel(name, self.recording) if self.recording else self._live(name)
         return self._models[name]
 
     async def contexts(self, names: Collection[str]) -> dict[str, ModelContext]:
-        """How much each model can read, and who says so: the recording; or `[context]`, its endpoint, a default."""
+        """Each model's context and its source: the recording; or `[context]`, its endpoint, a default."""
         in_order = sorted(set(names))
         if recording := self.recording:
             return {name: ModelContext(recording.context(name), "recording") for name in in_order}
@@ -147,7 +147,7 @@ class LanguageModels:
         return ModelContext(DEFAULT_CONTEXT_TOKENS, "default")
 
     async def aclose(self) -> None:
-        """Close the running loop's connections; a later call opens new ones."""
+        """Close the running loop's connections; later calls reopen them."""
         for endpoint in self._endpoints.values():
             await endpoint.aclose()
 
@@ -189,7 +189,7 @@ class LanguageModels:
         return self._environment[variable] if variable else None
 
     def _live(self, name: str) -> Model:
-        """A model to ask; its replies are kept where the settings say so."""
+        """A model to call; its replies are recorded if the settings say so."""
         endpoint, name_there = self.find(name)
         context = partial(self._context_of, name)
         chat = ChatModel(
@@ -209,7 +209,7 @@ class LanguageModels:
 
 
 class RoleModel:
-    """The model of a role, whichever `model_of` gives for the execution of the call's scope. Implements `Model`."""
+    """The model of a role, looked up by `model_of` for the execution of each call. Implements `Model`."""
 
     def __init__(self, role: Role, model_of: Callable[[Role, str], Model]) -> None:
         self.name: str = role

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint: its client, its limiter and its deadline, shared by every model and team."""
+"""An OpenAI-compatible endpoint: one client, concurrency limit and deadline for all models and teams."""
 
 import asyncio
 import atexit
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _OPENAI_URL = "https://api.openai.com/v1"
 _CONNECT_SECONDS = 10.0
 _MOST_LOGPROBS = 20
-"""As many likely tokens as OpenAI tells for each place."""
+"""The most candidates per token that OpenAI returns."""
 
 _BAD_KEY = 401
 _FORBIDDEN = 403
@@ -60,9 +60,9 @@ _TOPIC_REMEDIES: dict[Topic, str] = {
 
 
 class OpenAIEndpoint(Endpoint):
-    """An endpoint by its address. Nothing is imported, opened or sent before the first call.
+    """An endpoint by its address. Imports, opens and sends nothing before the first call.
 
-    Of the `provider` count the `extra_body` and `headers` that go with each call, and whether replies come in parts.
+    `provider`: its `extra_body` and `headers` go with each call, and with `stream` replies come in parts.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class OpenAIEndpoint(Endpoint):
         self._names = names
         self._extra_body = provider.extra_body
         super().__init__(self._address.url, f"check {names.url}, {names.key} and that it runs", limits)
-        # OpenAI's reasoning models refuse `max_tokens`; few other servers know anything else.
+        # OpenAI's reasoning models refuse `max_tokens`; few other servers accept anything else.
         of_openai = self._address.host == OPENAI_HOST
         self.first_form = RequestForm(
             shape_last=True, limit_name="max_completion_tokens" if of_openai else "max_tokens", stream=provider.stream
@@ -117,12 +117,12 @@ class OpenAIEndpoint(Endpoint):
                 return Unavailable(message, patient=False) if passing else ModelError(message)
 
     def _refusal(self, status: int | None, body: object, wait: float | None, who: str) -> ModelError:
-        """An error reported by the endpoint. Without a status it counts as transient."""
+        """The error for a refusal of the endpoint. Without a status it is transient."""
         code, words = _code_of(body), error_text(body) or "no reason given"
         topic = topic_of(f"{code} {words}")
         if topic == "context" and status not in {_FORBIDDEN, _TOO_MANY}:
             return context_exceeded(who, words)
-        # What is said of a key may hold the key.
+        # A message about a key may contain the key.
         said = "" if status == _BAD_KEY or topic == "credentials" else self._one_line(words)
         reason = f"({': '.join(filter(None, (str(status or ''), said)))})"
         if _depends_on_form(status, topic, words):
@@ -137,15 +137,15 @@ class OpenAIEndpoint(Endpoint):
         return without_keys(text, *self._address.secrets)
 
     async def models(self, names: Sequence[str]) -> list[str]:  # noqa: ARG002 - the protocol's; it lists what it has
-        """Those that it lists; see `Endpoint.models`."""
+        """See `Endpoint.models`."""
         return await endpoint_models(self._address)
 
     async def context_tokens(self, model: str) -> int | None:
-        """As it told when it was first asked; see `Endpoint.context_tokens`."""
+        """Asked once; see `Endpoint.context_tokens`."""
         here = self._here()
         if here.sizes is None:
             here.sizes = asyncio.ensure_future(read_sizes(self._address))
-        # Shielded: a run that is cancelled while it waits does not take the answer from the others.
+        # Shielded: a run that is cancelled while waiting must not cancel it for others.
         return (await asyncio.shield(here.sizes)).of(model)
 
     def _open(self, model: str, clients: Clients) -> "ChatOpenAI":
@@ -159,7 +159,7 @@ class OpenAIEndpoint(Endpoint):
         return _chat_class()(
             model=model,
             base_url=self._address.url,
-            api_key=self._give_key,  # a coroutine function: the key is in no repr, and no second client is made
+            api_key=self._give_key,  # a coroutine function keeps the key out of reprs, and no second client is created
             default_headers=self._address.headers,
             default_query=self._address.query,
             http_async_client=clients.http,
@@ -175,7 +175,7 @@ class OpenAIEndpoint(Endpoint):
 
 
 def _parameters(request: Request) -> dict[str, Any]:
-    """What goes with the messages, in the form that the model takes."""
+    """The parameters beside the messages, in the form that the model accepts."""
     form = request.form
     parameters: dict[str, Any] = {"stream": True} if form.stream else {}
     if form.format_sent != "none":
@@ -191,14 +191,14 @@ def _parameters(request: Request) -> dict[str, Any]:
 
 
 def _depends_on_form(status: int | None, topic: Topic | None, words: str) -> bool:
-    """Whether the request may be taken in another form."""
+    """Whether another form of the request may work."""
     if status in _BAD_REQUEST:
         return topic is None
     return status not in {None, _BAD_KEY, _TOO_MANY} and NAMES_FEATURE.search(words) is not None
 
 
 def _final_remedy(status: int | None, topic: Topic | None, code: str) -> str | None:
-    """What to do about a refusal that does not pass; None for one that may."""
+    """What to do about a permanent refusal; None for one that may pass."""
     if "insufficient_quota" in code:
         return "the account's quota is used up; add credit or use another key"
     if status in {None, *_BAD_REQUEST} and topic in _TOPIC_REMEDIES:
@@ -209,24 +209,24 @@ def _final_remedy(status: int | None, topic: Topic | None, code: str) -> str | N
 
 
 def _code_of(body: object) -> str:
-    """The names that an error gives itself."""
+    """An error's `code` and `type`."""
     error = body.get("error", body) if isinstance(body, Mapping) else {}
     return " ".join(str(error.get(name)) for name in ("code", "type")) if isinstance(error, Mapping) else ""
 
 
 @cache
 def _chat_class() -> "type[ChatOpenAI]":
-    """The vendor's client, loaded at the first call: the last of what is heavy."""
+    """The vendor's client, loaded at the first call because it is heavy."""
     import httpx2  # noqa: PLC0415 - heavy
     from langchain_core.messages import BaseMessage  # noqa: PLC0415 - heavy
     from langchain_core.outputs import ChatResult  # noqa: PLC0415 - heavy
     from langchain_openai import ChatOpenAI  # noqa: PLC0415 - heavy
 
     class PlainChat(ChatOpenAI):
-        """Sends requests with the client's own `post`, so that vendor errors come through unchanged.
+        """Sends requests with the client's `post`, so that vendor errors come through unchanged.
 
-        By the long road the client looks each message up in all its types and builds its models of the answer, and a
-        thread reads those: a third of what a call costs us.
+        The usual way validates each message and answer with the client's models, in a thread: a third of the cost of a
+        call on our side.
         """
 
         async def _agenerate(
@@ -241,21 +241,21 @@ def _chat_class() -> "type[ChatOpenAI]":
             answer = await self.root_async_client.post("/chat/completions", cast_to=httpx2.Response, body=body)
             reply = read_completion(answer.text)
             result = self._create_chat_result(reply)
-            # It reads refusals from the client's own models only.
+            # The client reads refusals only from its own models.
             result.generations[0].message.additional_kwargs["refusal"] = reply["choices"][0]["message"]["refusal"]
             return result
 
-    # It advises on `with_structured_output`, which is not in use here, on standard error.
+    # It prints advice about `with_structured_output`, which is not used here.
     warnings.filterwarnings("ignore", category=UserWarning, module=r"langchain_openai\.chat_models\.base")
-    # What is loaded by now stays to the end: to look through it for garbage takes a tenth of a second each time. At the
-    # exit it is garbage too, and DuckDB complains on standard error of what is not freed.
+    # Everything loaded by now stays until the exit, and garbage collection of it takes a tenth of a second each time.
+    # At the exit it must be collected: DuckDB complains on standard error about what is not freed.
     gc.freeze()
     atexit.register(gc.unfreeze)
     return PlainChat
 
 
 def _checked_key(key: str | None, name: str) -> str:
-    """The key as a header can carry it; local endpoints often need none, the client does."""
+    """The key, if a header can carry it; a placeholder without one, because the client needs a key."""
     bare = (key or "").strip()
     if not (bare.isascii() and bare.isprintable()):
         raise InputError(f"{name} holds characters that no key has: copy it again")

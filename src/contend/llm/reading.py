@@ -1,4 +1,4 @@
-"""A reply in the agreed shape out of the text that a model sent, whatever stands around it."""
+"""Read a reply of the requested type from a model's text, whatever surrounds it."""
 
 import json
 from collections.abc import Iterator
@@ -14,16 +14,16 @@ R = TypeVar("R", bound=Reply)
 
 _MAX_REPLY_CHARACTERS = 2_000_000
 _MOST_STARTS = 300
-"""Places in a text where JSON may begin; thinking with more braces ends in a repair by the model."""
+"""How many places in a text are tried as the start of JSON; after that the model must repair its reply."""
 _MOST_MENDED_CHARACTERS, _MOST_MENDED_BRACKETS = 100_000, 1_500
-"""The mending library takes minutes for a text of nothing but brackets."""
+"""The repair library takes minutes for a text of nothing but brackets."""
 _DEEPEST_WRAPPING = 4
 _MOST_FAULTS = 3
 _DECODER = json.JSONDecoder()
 
 
 class UnreadableReply(ValueError):  # noqa: N818 - named by what it is
-    """The text is not a reply of the agreed shape; the message says why, short enough to show to the model.
+    """The text is no reply of the requested type; the message says why, short enough to show to the model.
 
     `has_json`: it holds JSON of some shape.
     """
@@ -34,13 +34,13 @@ class UnreadableReply(ValueError):  # noqa: N818 - named by what it is
 
 
 def read_reply(text: str, reply_type: type[R], *, may_mend: bool = True) -> tuple[R, bool]:
-    """The reply, and whether its JSON was mended; characters that no text should hold are dropped.
+    """The reply, and whether its JSON was repaired; control characters and lone surrogates are dropped.
 
-    It is looked for in the whole text: after thinking, in fences and tags, within a list or an object. Of several the
-    last one stands. JSON that was cut off is not mended: what is missing would be a guess.
+    The whole text is searched: after reasoning, in fences and tags, within a list or an object. The last match counts.
+    JSON that was cut off is not repaired, because the missing part would be a guess.
 
     Raises:
-        UnreadableReply: blank, over 2,000,000 characters, without JSON, or of another shape.
+        UnreadableReply: blank, over 2,000,000 characters, without JSON, or of another type.
     """
     if len(text) > _MAX_REPLY_CHARACTERS:
         raise UnreadableReply(f"the reply has {len(text):,} characters; at most {_MAX_REPLY_CHARACTERS:,} are read")
@@ -88,7 +88,7 @@ def _mended(text: str) -> Iterator[Any]:
 
 def _fitting(value: Any, reply_type: type[R], depth: int = 0) -> Iterator[R]:  # noqa: ANN401 - JSON
     """Candidates for the reply: the value itself, then values inside it (list items, fields, JSON strings)."""
-    if isinstance(value, dict) and value:  # an empty one would be a reply of any shape without required fields
+    if isinstance(value, dict) and value:  # an empty one would match any type without required fields
         try:
             yield reply_type.model_validate_json(json.dumps(_clean_strings(value), ensure_ascii=False))
         except (ValidationError, RecursionError):
@@ -111,7 +111,7 @@ def _inner_values(value: Any) -> Iterator[Any]:  # noqa: ANN401 - JSON
 
 
 def _clean_strings(value: object) -> object:
-    """Lone surrogates and NUL hide in escapes."""
+    """Clean strings after parsing: lone surrogates and NUL may be escaped."""
     match value:
         case str():
             return clean(value)
@@ -124,7 +124,7 @@ def _clean_strings(value: object) -> object:
 
 
 def _fault(text: str, values: list[Any], reply_type: type[Reply]) -> UnreadableReply:
-    """What is wrong with the largest object of the text, else with the text itself."""
+    """The fault of the largest object in the text, else of the text itself."""
     objects = [value for value in values if isinstance(value, dict)]
     largest = max((json.dumps(_clean_strings(value), ensure_ascii=False) for value in objects), key=len, default="")
     begin = text.find("{")

@@ -1,7 +1,7 @@
-"""Model replies kept in a file, and played from it: the same run again, and no model is asked.
+"""Record model replies in a file, and replay a run from it without asking a model.
 
-A line of the file is one reply. Numbers in it that name passages or lessons are kept as ids, and those of sentences as
-their texts, so that a replay in which they come in another order means the same ones.
+Each line is one reply. Numbers that refer to passages or lessons are stored as ids, and those of sentences as their
+texts, so that they refer to the same ones if a replay shows them in another order.
 """
 
 import asyncio
@@ -25,19 +25,19 @@ from contend.text import shorten
 
 PASSAGE_FIELDS = ("sources", "passages", "others", "give_up")
 LESSON_FIELDS = ("lessons",)
-"""The fields of replies that list numbers of passages, and of lessons, as the prompt counted them."""
+"""Fields of replies that list numbers of passages, and of lessons, as numbered in the prompt."""
 
 _SCREENING = "research/injection"
 """The prompt that asks which passages speak to AI systems."""
 
 _VERDICT_FIELD = "citations"
-"""The field of replies that lists verdicts on sentences, each with its sentence's `number` in the prompt."""
+"""The field of replies with verdicts on sentences, each with the sentence's `number` in the prompt."""
 
 
 class RecordedReply(Record):
-    """A reply, whose it was, and what it cost. `context`: the tokens that its model could read.
+    """A reply, its call and its cost. `context`: the model's context in tokens.
 
-    `seen`: whose rounds the team saw when it began this one.
+    `seen`: the rounds of other teams that the team saw when it began this one.
     """
 
     run: str
@@ -63,9 +63,9 @@ class RecordedReply(Record):
 
 
 class RecordingModel:
-    """A model whose replies are added to a file as they come; implements `Model`.
+    """A model whose replies are appended to a file; implements `Model`.
 
-    `context`: the tokens that the model can read in an execution.
+    `context`: the model's context in tokens in an execution.
     """
 
     def __init__(self, model: Model, file: Path, *, context: Callable[[str], int]) -> None:
@@ -75,7 +75,7 @@ class RecordingModel:
         self._context = context
 
     async def ask(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope, **options: Any) -> Answer[R]:  # noqa: ANN401 - passed on
-        """Ask, and keep what was answered; see `Model.ask`.
+        """Ask, and record the answer; see `Model.ask`.
 
         Raises:
             StoreUnwritable: the file cannot be written.
@@ -109,18 +109,18 @@ class Recording:
 
     def __init__(self, file: Path, replies: Sequence[RecordedReply]) -> None:
         self.file = file
-        # A call that a crash repeated is there twice: the run went on from the later one.
+        # A call repeated after a crash is there twice: the run continued with the later one.
         self._replies = {reply.call_key: reply for reply in replies}
 
     @classmethod
     def read(cls, file: Path) -> "Recording":
-        """The last run in a file. Blocking.
+        """Read the last run in a file. Blocking.
 
         Raises:
-            InputError: the file cannot be read, or holds no reply, or a line that is none.
+            InputError: the file cannot be read, or has no reply or an invalid line.
         """
         try:
-            # Not `splitlines`: a reply may hold line separators of Unicode.
+            # Not `splitlines`: a reply may contain Unicode line separators.
             lines = file.read_text("utf-8").split("\n")
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
@@ -142,17 +142,17 @@ class Recording:
 
     @property
     def models(self) -> dict[Role, str]:
-        """The model that played each role."""
+        """The model of each role."""
         return {reply.role: reply.model for reply in self._replies.values()}
 
     def _screening(self, prompt: str) -> RecordedReply | None:
-        """Answers about passages that address AI systems, for all teams together: who asked first is chance."""
+        """Answers about passages that address AI systems, of all teams together: which team asks first is chance."""
         replies = [reply for reply in self._replies.values() if reply.prompt == _SCREENING == prompt]
         orders = [each for reply in replies for each in reply.reply.get("orders", [])]
         return replies[0].model_copy(update={"reply": {"orders": orders[:MOST_ORDERS]}}) if replies else None
 
     def context(self, model: str) -> int:
-        """The tokens that a model could read; of one that is not in the file, as many as each of them could."""
+        """A model's context in tokens; the smallest of all models if it is not in the file."""
         own = [reply.context for reply in self._replies.values() if reply.model == model]
         return min(own or [reply.context for reply in self._replies.values()])
 
@@ -162,10 +162,10 @@ class Recording:
         return next((seen for seen in own if seen is not None), None)
 
     def reply_to(self, prompt: str, scope: Scope) -> RecordedReply:
-        """What was replied to a call.
+        """The recorded reply to a call.
 
         Raises:
-            ModelError: the recording does not hold it.
+            ModelError: the recording lacks it.
         """
         reply = self._replies.get(scope.call_key(prompt)) or self._screening(prompt)
         if reply is None:
@@ -175,7 +175,7 @@ class Recording:
 
 @dataclass(eq=False)
 class ReplayModel:
-    """Plays a recording, whichever model is named: no call is made, nothing is spent. Implements `Model`."""
+    """Replays a recording for any model name: no calls, no cost. Implements `Model`."""
 
     name: str
     recording: Recording
@@ -188,10 +188,10 @@ class ReplayModel:
         scope: Scope,
         **options: Any,  # noqa: ANN401, ARG002 - the recording holds what was asked for, and the reply once mended
     ) -> Answer[R]:
-        """The recorded reply, its passages under the numbers of this run. One that is not offered is left out.
+        """The recorded reply, with this run's passage numbers; passages that this run does not show are left out.
 
         Raises:
-            ModelError: the recording does not hold the reply, or it does not fit this version of contend.
+            ModelError: the recording lacks the reply, or it does not fit this version of contend.
         """
         record = self.recording.reply_to(prompt.prompt_name, scope)
         try:
@@ -217,7 +217,7 @@ def _caller(prompt: str, scope: Scope) -> str:
 
 
 def _ids(scope: Scope) -> dict[str, dict[Any, Any]]:
-    """Ids by number, for each field that names some."""
+    """Ids by number, for each numbering field."""
     passages, lessons, sentences = (
         dict(enumerate(each, start=1)) for each in (scope.passages, scope.lessons, scope.sentences)
     )
@@ -226,9 +226,9 @@ def _ids(scope: Scope) -> dict[str, dict[Any, Any]]:
 
 
 def _numbers(scope: Scope) -> dict[str, dict[Any, Any]]:
-    """Numbers by id, for each field that names some.
+    """Numbers by id, for each numbering field.
 
-    A passage by its text, too: documents may have moved since, and earlier releases named passages by it alone.
+    Also by a passage's text id: documents may have moved, and earlier releases stored only that.
     """
     ids_of = _ids(scope)
     texts = {name: {text_id(each): number for number, each in reversed(ids.items())} for name, ids in ids_of.items()}
@@ -236,7 +236,7 @@ def _numbers(scope: Scope) -> dict[str, dict[Any, Any]]:
 
 
 def _translate(value: Any, tables: Mapping[str, Mapping[Any, Any]]) -> Any:  # noqa: ANN401 - JSON
-    """The value with what its numbering fields list looked up in the field's table."""
+    """The value with the items of numbering fields replaced by the field's table."""
     if isinstance(value, list):
         return [_translate(each, tables) for each in value]
     if not isinstance(value, dict):
@@ -248,7 +248,7 @@ def _translate(value: Any, tables: Mapping[str, Mapping[Any, Any]]) -> Any:  # n
 
 
 def _translate_list(values: list[Any], table: Mapping[Any, Any]) -> list[Any]:
-    """What is not in the table is left out; numbers of a call that offers nothing stay as they are."""
+    """Items missing in the table are left out; with an empty table numbers stay as they are."""
     return [number for each in values if (number := _translate_item(each, table)) is not None]
 
 
@@ -260,7 +260,7 @@ def _translate_item(each: Any, table: Mapping[Any, Any]) -> Any:  # noqa: ANN401
 
 
 def _zero_usage(reply: RecordedReply) -> CallUsage:
-    """No time either, so that a replay leaves the same record each time."""
+    """No time either, so that each replay leaves the same record."""
     return CallUsage(
         call_key=reply.call_key,
         role=reply.role,

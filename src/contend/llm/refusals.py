@@ -1,4 +1,4 @@
-"""Classify an endpoint's refusal whatever its wording, and choose another form of the request."""
+"""Classify an endpoint's refusal by its wording, and choose another form of the request."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,11 +13,11 @@ _ReplyFormat = Literal["json_schema", "json_object", "none"]
 
 @dataclass(frozen=True)
 class RequestForm:
-    """The form of a request, without parameters that the model refused or the endpoint ignored.
+    """Which parameters to send, without those that the model refused or the endpoint ignored.
 
-    `shape_shown`: the reply's JSON schema stands in the prompt, beside the parameter; `shape_last`: where calls of
-    several shapes share a long beginning, it stands at the prompt's end instead of the parameter; `most_output`: the
-    longest reply that it takes, in tokens; without `system_role` the instructions stand in the user's turn.
+    `shape_shown`: put the reply's JSON schema into the prompt, in addition to the parameter; `shape_last`: if calls of
+    several types share a long beginning, put it at the prompt's end instead of the parameter; `most_output`: the
+    highest output limit accepted, in tokens; without `system_role` the instructions go into the user's message.
     """
 
     reply_format: _ReplyFormat = "json_schema"
@@ -36,12 +36,12 @@ class RequestForm:
 
     @property
     def format_sent(self) -> _ReplyFormat:
-        """The format that the request names."""
+        """The `response_format` to send."""
         return "json_object" if self.shape_last and self.reply_format == "json_schema" else self.reply_format
 
 
 SURE_OUTPUT_TOKENS = 6_000
-"""Of a reply, where the model reads little or refuses to write more: about a report of standard length."""
+"""The output limit if a model reads little or refuses a higher one: about a report of standard length."""
 _LEAST_OUTPUT_TOKENS = 1_000
 
 _NEXT_FORMAT = {"json_schema": "json_object", "json_object": "none"}
@@ -60,9 +60,9 @@ _NUMBER = re.compile(r"\d[\d,_]*")
 
 
 def changes(form: RequestForm, words: str, *, output: int, usable: frozenset[str]) -> Iterator[Change]:
-    """Other forms to try after a refusal: first without what it names, then without anything else optional.
+    """Other forms to try after a refusal: first without what it names, then without other optional parameters.
 
-    `output`: the longest reply, in tokens, that was asked for; `usable`: the fields that the endpoint's requests have.
+    `output`: the output limit that was sent; `usable`: the form fields of this endpoint.
     """
     every = [*_named(form, words, output), *_all_changes(form, output)]
     yield from (change for change in every if change.keys() <= usable and replace(form, **change) != form)
@@ -108,7 +108,7 @@ def _next_limit(form: RequestForm) -> Change:
 
 
 def _lower_limit(words: str, output: int) -> int:
-    """The longest reply that the error names; less than was asked for where it names none."""
+    """The output limit that the error names, else a lower one than was sent."""
     numbers = [number for number in _numbers(words) if _LEAST_OUTPUT_TOKENS <= number < output]
     smaller = SURE_OUTPUT_TOKENS if output > SURE_OUTPUT_TOKENS else max(output // 2, _LEAST_OUTPUT_TOKENS)
     return max(numbers, default=smaller)
@@ -122,7 +122,7 @@ NAMES_FEATURE = re.compile(
     r"(?i)response_?format|json_?(schema|object|mode)|grammar|structured output|logprobs|requested parameters"
     r"|(system|developer) (role|message|instruction)"
 )
-"""Words by which an error with a status other than 400 is about the form of the request."""
+"""Words that show that an error with a status other than 400 is about the form of the request."""
 
 _TOO_LONG = re.compile(
     r"(?i)context[ _-]?(length|window|size|limit|overflow)|ContextWindow|context the overflow|exceed_context"
@@ -159,13 +159,13 @@ _TOPICS: tuple[tuple[Topic, re.Pattern[str]], ...] = (
 
 
 def topic_of(words: str) -> Topic | None:
-    """Kinds of refusal that no other form of the request would solve."""
+    """The kind of refusal, if another form of the request would not help."""
     if _TOO_LONG.search(words) and not (_REPLY_ONLY.search(words) and not _ABOUT_PROMPT.search(words)):
         return "context"
     return next((topic for topic, pattern in _TOPICS if pattern.search(words)), None)
 
 
 def context_size(words: str) -> int | None:
-    """The tokens that a model can read, as a refusal tells; None where it doesn't."""
+    """The model's context in tokens, if a refusal tells."""
     found = (match for pattern in _SIZE for match in pattern.finditer(words))
     return next((size for match in found if (size := _numbers(match[1])[0])), None)
