@@ -1,4 +1,4 @@
-"""Papers from arXiv: its abstracts, by its public search."""
+"""Abstracts of papers from arXiv's public search."""
 
 import asyncio
 import html
@@ -45,10 +45,10 @@ def _queue(base_url: str, interval_seconds: float, deadline_seconds: float) -> Q
 
 
 class ArxivSource(AskedSource):
-    """arXiv, asked as it asks to be: one call at a time, 3 seconds apart, for the whole process.
+    """arXiv, within its terms of use: one call at a time, 3 seconds apart, for the whole process.
 
-    `deadline_seconds` holds for a search and its repeats, from the moment it is its turn. A paper's text is its whole
-    abstract, and its relevance falls by rank.
+    `deadline_seconds` covers a search with its retries, once it is its turn. A paper's text is its whole abstract; its
+    relevance falls with its rank.
     """
 
     name = "arxiv"
@@ -62,23 +62,23 @@ class ArxivSource(AskedSource):
         self._queue = _queue(self._base_url, interval_seconds, deadline_seconds)
 
     async def check(self) -> str | None:
-        """None if a connection to arXiv opens, else why not; within 3 seconds."""
+        """None if a connection to arXiv opens, else why not. Takes at most 3 seconds."""
         return await why_unreachable(self._base_url)
 
     def _terms(self, query: str) -> str:
         return as_search_query(query)
 
     async def in_turn(self, attempt: Callable[[], T]) -> T:
-        """What another call to arXiv gives, made on a thread when it is its turn; its errors pass through."""
+        """Make another call to arXiv on a thread, when it is its turn; its errors pass through."""
         return await self._queue.call(lambda _: attempt())
 
     def pdf_of(self, url: str) -> str | None:
-        """Where a paper lies as PDF, at the address that arXiv keeps for programs; None of what is no paper's page."""
+        """The PDF of a paper, at the host that arXiv provides for programs; None if the page is no paper's."""
         paper = _PAPER.match(url)
         return f"{self._base_url}/pdf/{paper[1]}" if paper else None
 
     async def _ask(self, terms: str, limit: int) -> list[FoundPassage]:
-        # Slow to load, and no part of the deadline.
+        # Slow to load, and outside the deadline.
         await asyncio.to_thread(certificates)
         feed = await self._queue.call(lambda seconds: asyncio.run(self._feed(terms, limit, seconds)))
         entries = await asyncio.to_thread(_entries, feed)
@@ -106,16 +106,16 @@ _SYNTAX = re.compile(r"[^\w\s.'-]|(?<!\w)[-.']+|\b(?:AND|OR|ANDNOT)\b")
 
 
 def as_search_query(query: str) -> str:
-    """A question as plain words; a query that names arXiv's fields (`ti:checkerboard`) stays as it is.
+    """A question as plain words; a query with arXiv's fields (`ti:checkerboard`) stays unchanged.
 
-    In arXiv's query language colons, brackets and quotation marks are syntax, refused where they are not in place.
+    In arXiv's query language colons, brackets and quotation marks are syntax, and misplaced ones are refused.
     """
     line = clean(query, single_line=True)
     return line if _FIELD.search(line) else " ".join(_SYNTAX.sub(" ", line).split())
 
 
 def _entries(feed: bytes) -> list["_Element"]:
-    """The feed's entries; damage costs what it touches, no more. No document type is followed."""
+    """The feed's entries; damaged parts are skipped, entities are not resolved."""
     parser = XMLParser(recover=True, resolve_entities=False, no_network=True)
     entries: list[_Element] = fromstring(feed, parser).findall("{*}entry")
     return entries

@@ -1,4 +1,4 @@
-"""Calls to services that others run: connections, retries, a queue for one call at a time, answers that are shared."""
+"""Calls to external services: connections, retries, a queue with one call at a time, shared answers."""
 
 import asyncio
 import contextlib
@@ -28,9 +28,9 @@ _CHECK_SECONDS = 3.0
 
 
 async def why_unreachable(url: str, *, seconds: float = _CHECK_SECONDS) -> str | None:
-    """None if a connection to the address (or to the proxy in front of it) opens, else why not.
+    """None if a connection to the address, or to its proxy, opens; else why not.
 
-    Nothing is asked of the service: arXiv counts each request.
+    Sends no request, because arXiv counts requests.
     """
     try:
         proxy = await asyncio.to_thread(proxy_for, url)
@@ -58,7 +58,7 @@ def _reason(error: OSError) -> str:
 
 
 class TransientError(SourceError):
-    """A failure that may pass; `after` is how many seconds the service asks to wait, where it says so."""
+    """A failure that may pass; `after`: seconds that the service asks to wait, if it says so."""
 
     def __init__(self, message: str, *, after: float | None = None) -> None:
         super().__init__(message, transient=True)
@@ -67,14 +67,14 @@ class TransientError(SourceError):
 
 @asynccontextmanager
 async def http_client(address: str, seconds: float, **options: Any) -> "AsyncIterator[httpx.AsyncClient]":  # noqa: ANN401 - the client's own
-    """A client for one call of so many seconds, and what comes of its connection as an error of ours.
+    """A client for one call with a time limit in seconds; its errors become ours.
 
-    Connections live as long as the call: none is bound to an event loop or left for someone to close. Errors come
-    without their cause: what httpx raises can hold the request, and with it a key.
+    Connections live as long as the call, so none is bound to an event loop or left open. Errors have no cause, because
+    httpx's errors may contain the request with its key.
 
     Raises:
-        TransientError: no connection, or no whole answer in time.
-        SourceError: an answer that cannot be read, or proxy or certificates that the environment names wrongly.
+        TransientError: no connection, or no complete answer in time.
+        SourceError: an unreadable answer, or an unusable proxy or certificate in the environment.
     """
     host = host_of(address)
     try:
@@ -102,10 +102,10 @@ def _client(address: str, **options: Any) -> "httpx.AsyncClient":  # noqa: ANN40
 
 
 def refuse_if_busy(service: str, response: "httpx.Response") -> None:
-    """Pass by any answer but those that ask for patience.
+    """Check that a service is not busy or down.
 
     Raises:
-        TransientError: with the seconds that the service asks to wait, where it says so.
+        TransientError: it is; with the seconds that it asks to wait, if it says so.
     """
     if is_passing(response.status_code):
         wait = seconds_to_wait(response.headers)
@@ -116,9 +116,9 @@ def refuse_if_busy(service: str, response: "httpx.Response") -> None:
 
 
 def retry_rules(seconds: float, *, first_wait_seconds: float) -> dict[str, Any]:
-    """For tenacity: three attempts at most, and none that would begin after so many seconds in total.
+    """Arguments for tenacity: at most three attempts, none of which starts later than `seconds` in total.
 
-    Between them twice as long each time, and at least what the service asks for.
+    The wait doubles each time, and is at least what the service asks for.
     """
     doubling = tenacity.wait_exponential(multiplier=first_wait_seconds)
 
@@ -136,15 +136,15 @@ def retry_rules(seconds: float, *, first_wait_seconds: float) -> dict[str, Any]:
 
 
 class Queue:
-    """One call at a time, on a thread of its own, whatever event loop it comes from.
+    """Runs one call at a time on its own thread, from any event loop.
 
-    Those who waited while a call failed for good share its failure, instead of each finding out in turn.
+    If a call fails for good, calls that waited meanwhile fail with it, instead of one after the other.
     """
 
     def __init__(self, name: str, *, interval_seconds: float, deadline_seconds: float) -> None:
-        """`interval_seconds` pass between the end of one attempt and the next one's start, whoever makes it.
+        """`interval_seconds`: time between the end of an attempt and the start of the next, of any call.
 
-        `deadline_seconds` holds for all attempts of a call together, from the moment it is its turn.
+        `deadline_seconds`: for all attempts of a call together, once it is its turn.
         """
         self._interval = interval_seconds
         self._deadline = deadline_seconds
@@ -153,10 +153,10 @@ class Queue:
         self._failed_at, self._failure = 0.0, ""
 
     async def call(self, attempt: Callable[[float], T]) -> T:
-        """What `attempt` returns; it is given the seconds it has left, and again after a TransientError.
+        """Run `attempt` with the seconds it has left, and again after a TransientError; returns its result.
 
         Raises:
-            SourceError: as `attempt` raised it last.
+            SourceError: the last error of `attempt`.
         """
         since, given_up = time.monotonic(), Event()
 
@@ -196,7 +196,7 @@ class _Call(Generic[T]):
 
 
 class SharedAnswers(Generic[T]):
-    """Answers by key, for whoever asks next; those who ask at the same time share one call. Failures are not kept."""
+    """A cache of answers by key; concurrent callers share one call. Failures are not cached."""
 
     def __init__(self, *, keep_seconds: float = 900.0, most: int = 500) -> None:
         self._keep_seconds = keep_seconds
@@ -205,7 +205,7 @@ class SharedAnswers(Generic[T]):
         self._calls: dict[tuple[asyncio.AbstractEventLoop, Hashable], _Call[T]] = {}
 
     async def get(self, key: Hashable, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """The answer kept under `key`, else the one that `ask` gives; its errors reach all who wait for it."""
+        """The cached answer, else that of `ask`; its errors reach all who wait for it."""
         if key in self._cache and time.monotonic() < self._cache[key][1]:
             return self._cache[key][0]
         here = (asyncio.get_running_loop(), key)
@@ -214,7 +214,7 @@ class SharedAnswers(Generic[T]):
             call = self._calls[here] = _Call(asyncio.create_task(self._answer(key, ask)))
         call.waiting += 1
         try:
-            # One who goes away must not end the call for the others.
+            # One caller's cancellation must not cancel the call for the others.
             return await asyncio.shield(call.task)
         finally:
             call.waiting -= 1

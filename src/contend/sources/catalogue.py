@@ -1,4 +1,4 @@
-"""The catalogue of own documents: their titles, sizes and headings by place, as far as a prompt has room. Pure."""
+"""The catalogue of own documents for prompts: titles, sizes, and headings with their places. Pure."""
 
 from collections.abc import Sequence
 from itertools import takewhile, zip_longest
@@ -17,9 +17,9 @@ class CatalogueHeading(NamedTuple):
 
     path: str
     section: int
-    """The place of the first section beneath it, from 1."""
+    """The place of its first section, from 1."""
     tokens: int
-    """About as many as all sections beneath it take in a prompt, those of inner headings among them."""
+    """Estimated tokens of its sections, including those of inner headings."""
 
 
 class CatalogueEntry(NamedTuple):
@@ -31,21 +31,21 @@ class CatalogueEntry(NamedTuple):
     url: str
     headings: list[CatalogueHeading]
     tokens: int
-    """About as many as its sections take in a prompt."""
+    """Estimated tokens of its sections."""
     sections: int
-    """How many it has."""
+    """How many sections it has."""
     published: str | None = None
     """YYYY-MM-DD, if known."""
 
 
 def below_title(heading: str, title: str) -> str:
-    """A heading's path without the document's title, where that is its first level."""
+    """A heading's path without its first level, if that is the document's title."""
     top, _, inner = heading.partition(" › ")
     return inner if top == title else heading
 
 
 def headings_of(sections: Sequence[DocumentSection], title: str) -> list[CatalogueHeading]:
-    """Every heading in order, each level of a path by itself; numbers of pages are none."""
+    """All headings in order, one for each level of a path, without page numbers."""
     paths = [_levels(section, title) for section in sections]
     starts = [
         (at, path[:depth])
@@ -69,11 +69,11 @@ def _tokens(sections: Sequence[DocumentSection], paths: Sequence[list[str]], fir
 
 
 def catalogue_lines(entries: Sequence[CatalogueEntry], *, tokens: int) -> list[str]:
-    """Each document's line, and beneath it as many headings as `tokens` allow for all, the longest texts' first.
+    """A line per document, and below it the headings with the longest texts, as many as fit into `tokens` in total.
 
-    So outer headings come before inner ones, and long documents before short ones. Where even the documents' own lines
-    are too many, only the leading ones of these are given. A heading's line begins with where its text begins: `12.4`
-    is section 4 of document 12.
+    So outer headings come before inner ones, and those of long documents before those of short ones. If even the
+    documents' lines do not fit, only the first of them are returned. A heading's line starts with the place of its
+    text: `12.4` is section 4 of document 12.
     """
     leading = _leading(entries, tokens)
     if len(leading) < len(entries):
@@ -102,7 +102,7 @@ def _fits(texts: Sequence[str], tokens: int) -> bool:
 
 
 def _text(entry: CatalogueEntry, least_tokens: int | None) -> str:
-    """The document with its headings of at least so many tokens; None: without any."""
+    """The document with its headings of at least `least_tokens`; None: without headings."""
     shown = [each for each in entry.headings if least_tokens is not None and each.tokens >= least_tokens]
     lines = [
         f"{entry.number}.{heading.section} {_short(heading.path)}"
@@ -113,7 +113,7 @@ def _text(entry: CatalogueEntry, least_tokens: int | None) -> str:
 
 
 def _names(inner: CatalogueHeading, outer: CatalogueHeading) -> bool:
-    """Whether the inner heading begins where the outer one does, and its path names it."""
+    """Whether the inner heading starts at the same section as the outer one, and its path contains it."""
     return inner.section == outer.section and inner.path.startswith(f"{outer.path} › ")
 
 

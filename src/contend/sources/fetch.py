@@ -1,4 +1,4 @@
-"""One page of the web as it was sent: from a checked address, within bounds of size and time, of a readable kind.
+"""Fetch a web page: from a checked address, with limits on size and time, of a readable type.
 
 Imported at the first page: `httpx` is slow to load.
 """
@@ -29,25 +29,25 @@ _NUMBER = re.compile(r"\d+|0x[0-9a-f]*", re.IGNORECASE)
 _GLOBAL_IPV6 = IPv6Network("2000::/3")
 _NAT64 = IPv6Network("64:ff9b::/96")
 _NOT_FOR_ALL = [ip_network(each) for each in ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32")]
-"""What counts as global and is not the public web: protocol assignments, one cloud's metadata among them; relays to
-6to4; a cloud's service for its own machines."""
+"""Networks that count as global but are not the public web: protocol assignments, which include a cloud's metadata
+service; 6to4 relays; a cloud's service for its own machines."""
 
 
 async def resolve(host: str, port: int) -> list[str]:
     """A host's addresses, the preferred one first.
 
     Raises:
-        OSError: it has none, or nobody answers for it.
+        OSError: the name cannot be resolved.
     """
     results = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(place[0]) for *_, place in results))
 
 
 def parse_address(address: str) -> httpx.URL:
-    """The one reading of an address: what is checked is what is asked.
+    """Parse an address once, so that the checked address is the requested one.
 
     Raises:
-        Unreadable: it is none.
+        Unreadable: it is no address.
     """
     try:
         return httpx.URL(address)
@@ -56,17 +56,17 @@ def parse_address(address: str) -> httpx.URL:
 
 
 class Guard:
-    """Lets the public web through, and the `allowed_networks` of the user's own."""
+    """Allows addresses of the public web and of the user's `allowed_networks`."""
 
     def __init__(self, allowed_networks: Sequence[Network] = (), *, resolve: Resolve = resolve) -> None:
         self._allowed_networks = tuple(allowed_networks)
         self._resolve = resolve
 
     async def addresses(self, url: httpx.URL) -> list[str]:
-        """The addresses that may be connected to for this page, and no others: its host may resolve anew at any time.
+        """The addresses to connect to for this page, and no others: its host may resolve differently at any time.
 
         Raises:
-            Unreadable: it is no web address, or an address of its host is not for all.
+            Unreadable: it is no web address, or an address of its host is not public.
         """
         _check_form(url)
         port = url.port or _PORTS[url.scheme]
@@ -87,7 +87,7 @@ class Guard:
 
 
 def is_public(address: Address) -> bool:
-    """Whether it is a machine's on the public internet; of an IPv6 address that carries an IPv4 one, both count."""
+    """Whether an address is on the public internet; an IPv4 address within an IPv6 one counts."""
     ipv4 = _embedded_ipv4(address)
     if ipv4 is not None:
         return is_public(ipv4)
@@ -97,7 +97,7 @@ def is_public(address: Address) -> bool:
 
 
 def _embedded_ipv4(address: Address) -> IPv4Address | None:
-    """The IPv4 address behind an IPv6 one: mapped, or reached through NAT64 or 6to4."""
+    """The IPv4 address in an IPv6 one: mapped, NAT64 or 6to4."""
     if isinstance(address, IPv4Address):
         return None
     if address in _NAT64:
@@ -117,7 +117,7 @@ def _check_form(url: httpx.URL) -> None:
 
 
 def _is_odd(host: str) -> bool:
-    """Whether the system would take the host for an IPv4 address though it is not written as one."""
+    """Whether the system would read the host as an IPv4 address although it is not written as one."""
     if ":" in host or not _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2]):
         return False
     try:
@@ -137,7 +137,7 @@ _KINDS: dict[str, Kind] = {
     "application/octet-stream": "pdf",
 }
 _LARGEST: dict[Kind, int] = {"html": 5_000_000, "text": 5_000_000, "pdf": 30_000_000}
-"""Bytes, as sent and unpacked."""
+"""Bytes, before and after decompression."""
 
 _PDF_MARK = b"%PDF-"
 _MOST_REDIRECTS = 5
@@ -151,18 +151,18 @@ _HEADERS = {
 
 
 class FetchedPage(NamedTuple):
-    """A page's bytes, unpacked."""
+    """A page's bytes, decompressed."""
 
     kind: Kind
     body: bytes
     charset: str
-    """As its server named it; "" where it did not."""
+    """As its server says; "" if it does not."""
 
 
 class Fetcher:
-    """Fetches pages directly, no proxy between, one at a time from each host.
+    """Fetches pages directly, without a proxy, one at a time from each host.
 
-    `deadline_seconds` holds for a page with its redirects and the wait for its host.
+    `deadline_seconds` covers a page with its redirects and the wait for its host.
     """
 
     def __init__(self, guard: Guard, *, deadline_seconds: float = 20.0) -> None:
@@ -174,7 +174,7 @@ class Fetcher:
         """The page behind an address.
 
         Raises:
-            Unreadable: it may not be fetched, did not come whole in time, is too large, or is of no readable kind.
+            Unreadable: it may not be fetched, was incomplete or too slow, is too large, or of no readable type.
         """
         try:
             async with asyncio.timeout(self._deadline):
@@ -193,7 +193,7 @@ class Fetcher:
         raise Unreadable(f"over {_MOST_REDIRECTS} redirects")
 
     async def _page_or_target(self, url: httpx.URL) -> FetchedPage | httpx.URL:
-        """The page, or where it has gone."""
+        """The page, or the target of a redirect."""
         addresses = await self._guard.addresses(url)
         await asyncio.to_thread(certificates)
         async with self._lock_of(url.host):
@@ -209,14 +209,14 @@ class Fetcher:
 
 
 async def _request(address: str, url: httpx.URL) -> FetchedPage | httpx.URL:
-    # The address stands in the request in place of the host, so that nobody resolves the name a second time.
+    # The request goes to the address, so that the name is not resolved a second time.
     request = httpx.Request(
         "GET",
         url.copy_with(host=address),
         headers={**_HEADERS, "Host": url.netloc.decode("ascii")},
         extensions={"sni_hostname": url.raw_host.decode("ascii"), "timeout": _TIMEOUT.as_dict()},
     )
-    # Connections are kept by address, and two hosts at one address may need different certificates: none is kept.
+    # Connections are pooled by address, and hosts at one address may need different certificates: no pooling.
     async with httpx.AsyncHTTPTransport(verify=certificates()) as transport:
         response = await transport.handle_async_request(request)
         return _target(url, response) if response.has_redirect_location else await _read(response)
@@ -245,7 +245,7 @@ async def _read(response: httpx.Response) -> FetchedPage:
 
 
 async def _body(response: httpx.Response, most: int) -> bytes:
-    """What was sent, unpacked as it comes: a small answer may unpack to a very large one."""
+    """The body, decompressed in steps with a limit: a small answer may expand to a very large one."""
     too_large = Unreadable(f"over {most // 1_000_000} MB")
     length = response.headers.get("content-length", "")
     if length.isdecimal() and int(length) > most:

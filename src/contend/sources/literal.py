@@ -1,4 +1,4 @@
-"""Literal words in text: names of parameters, numbers of clauses, error codes, as a person looks for them. Pure."""
+"""Find literal words in text, such as parameter names, clause numbers and error codes. Pure."""
 
 import re
 from itertools import groupby
@@ -9,14 +9,14 @@ from contend.text.characters import CJK
 
 _MOST_CHARACTERS = 200
 _DROPPED = re.compile(r"[*`\u00ad]|\\(?=[!-/:-@\[-`{-~])")
-"""Marks of Markdown. A `*` in the words stands for anything, so that one in the text needs none."""
+"""Markdown marks. A `*` in the words matches anything, so it need not be in the text."""
 _ALIKE = str.maketrans("‐‑‒–—―−‘’‚“”„", "-------'''\"\"\"")
 _LINE_MARK = re.compile(r"(?:[-+•‣|>・]|\d{1,3}[.)]) ?")
 _CJK_GAP = re.compile(rf"(?<=[{CJK}]) | (?=[{CJK}])")
 
 
 class ComparableText(NamedTuple):
-    """A text as words are looked for in it: its lines, and all on one."""
+    """A text normalized for comparison: its lines, and all of it on one line."""
 
     lines: list[str]
     whole: str
@@ -28,10 +28,10 @@ class ComparableText(NamedTuple):
 
 
 class LiteralWords:
-    """Words that stand in a text as they are, in any case, width and white space.
+    """Words to find literally, ignoring case, character width and white space.
 
-    `*` stands for anything within a line and `?` for one character there; there are no other patterns. Words of over
-    200 characters count up to there.
+    `*` matches anything within a line, `?` one character; there are no other patterns. Only the first 200 characters
+    count.
     """
 
     def __init__(self, words: str) -> None:
@@ -41,15 +41,15 @@ class LiteralWords:
         self._has_gaps = len(parts) > 1 or any("?" in part for part in parts)
 
     def __bool__(self) -> bool:
-        """Whether there is anything to look for."""
+        """Whether there is anything to find."""
         return any(part.strip("? ") for part in self._parts)
 
     def stand_in(self, text: ComparableText) -> bool:
-        """Whether the words stand there; across lines where they have no `*` or `?`."""
+        """Whether the text contains the words; across lines if they have no `*` or `?`."""
         return any(map(self._stand_in_line, text.lines)) if self._has_gaps else self._stand_in_line(text.whole)
 
     def open_a_line(self, text: ComparableText) -> bool:
-        """Whether a line begins with the words, or behind the mark of an item or row, as a definition does."""
+        """Whether a line starts with the words, after any mark of an item or row, as a definition does."""
         return any(
             self._patterns[0].match(line, mark.end() if (mark := _LINE_MARK.match(line)) else 0)
             and self._stand_in_line(line)
@@ -58,7 +58,7 @@ class LiteralWords:
 
     def _stand_in_line(self, line: str) -> bool:
         place = 0
-        # Each part at its first place behind the one before: where that leads nowhere, no later place does.
+        # Each part at its first place after the previous one: if that fails, no later place helps.
         for pattern in self._patterns:
             match = pattern.search(line, place)
             if match is None:
@@ -68,7 +68,7 @@ class LiteralWords:
 
 
 def _comparable(line: str) -> str:
-    """A line in small letters of one width, without marks of Markdown, its words a space apart, Japanese without."""
+    """A line in lower case and one width, without Markdown marks, with single spaces, none between Japanese."""
     return _without_gaps(fold(_DROPPED.sub("", line)).translate(_ALIKE))
 
 
@@ -77,6 +77,6 @@ def _without_gaps(line: str) -> str:
 
 
 def _pattern(part: str) -> re.Pattern[str]:
-    """The part as a pattern of fixed length: each place in a text is tried once."""
+    """The part as a pattern of fixed length, which is tried once at each place of a text."""
     runs = ("".join(run) for _, run in groupby(part, key=lambda character: character == "?"))
     return re.compile("".join(f".{{{len(run)}}}" if run[0] == "?" else re.escape(run) for run in runs))

@@ -1,4 +1,4 @@
-"""Local documents: files of all kinds that are read, in folders or given by name, searched by passage."""
+"""Local documents: readable files, in folders or given by name, searched by passage."""
 
 import asyncio
 import os
@@ -29,12 +29,12 @@ from contend.text import WORDS, Words, clean, reason_text
 _MOST_FILES = 10_000
 _MOST_BYTES = 50_000_000
 OWN_REPORTS = "contend-results"
-"""The folder of reports that runs leave where they were started: no report is a source of the next."""
+"""The folder of reports in the working directory: a report must not be a source of the next one."""
 
 _MOST_LINES = 10
 _MOST_NAMES = 5
 _MANY_FILES = 200
-"""Reading fewer is over before anybody wonders."""
+"""Reading fewer files is fast enough without progress."""
 
 _LEAST_STEP = 25
 _MOST_STEPS = 100
@@ -43,25 +43,24 @@ T = TypeVar("T")
 
 
 class LeftOut(NamedTuple):
-    """A file or folder that is not searched, and why."""
+    """A file or folder that is left out, and why."""
 
     path: Path
     reason: str
 
 
 class ReadingStopped(Exception):  # noqa: N818 - no error: nobody is there to be told
-    """Reading stopped because nobody waits for it."""
+    """Reading stopped because nobody waits for the result."""
 
 
 class LocalDocuments:
-    """Documents in files and folders. The index is built at the first search and mended when files change.
+    """Documents in files and folders. The index is built at the first search and updated when files change.
 
-    `left_out` names the files that are not searched, or not whole, as of the last look. `cache` is a folder that keeps
-    what was read between runs; `look_again_seconds` is how long files are taken to be unchanged. Blocking: paths are
-    looked at.
+    `left_out`: files that are not searched, or not completely, as of the last check. `cache`: a folder that keeps the
+    index between runs; `look_again_seconds`: how long files count as unchanged. Blocking: checks the paths.
 
     Raises:
-        InputError: a path does not exist, or is a file of no known kind.
+        InputError: a path does not exist, or is a file of an unknown kind.
     """
 
     name = "local"
@@ -86,11 +85,11 @@ class LocalDocuments:
         self._look_again_seconds = look_again_seconds
         self._refreshed_at: float | None = None
         self._waiting = 0
-        # One thread: concurrent searches share one build, and the event loop's own threads stay free meanwhile.
+        # One thread: concurrent searches share one build, and the event loop's default threads stay free.
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="contend-local")
 
     async def check(self) -> str | None:
-        """None if there is a file to search, else the reason there is none."""
+        """None if there is a file to search, else why not."""
         if not self._paths:
             return "no documents given"
         files, left_out = await asyncio.to_thread(list_files, self._paths)
@@ -102,32 +101,32 @@ class LocalDocuments:
         return f"no readable document in {', '.join(map(str, self._paths))}{f': {why}' if why else ''}"
 
     async def search(self, query: str, *, limit: int) -> list[FoundPassage]:
-        """At most `limit` sections with what answers in them, best first; those of one document share its url."""
+        """At most `limit` sections that answer the query, best first; sections of a document share its url."""
         return await self._with_fresh_index(lambda index: index.search(query, limit))
 
     async def read_all(self, progress: Progress | None = None) -> None:
-        """Read what was not read yet, as before a search: `left_out` is complete afterwards.
+        """Read new and changed files, as a search does; `left_out` is complete afterwards.
 
-        `progress` is told on the caller's loop, where over `_MANY_FILES` are read, at most a hundred times how many of
-        how many were.
+        If more than `_MANY_FILES` are read, `progress` gets the number read and the total on the caller's loop, at most
+        a hundred times.
         """
         if not self._is_fresh():
             await self._with_fresh_index(lambda _: None, _stepwise(progress) if progress else None)
 
     async def find(self, words: str, *, limit: int) -> tuple[list[FoundPassage], int]:
-        """At most `limit` sections in which the words stand as they are, and how many there are in all.
+        """At most `limit` sections that contain the words literally, and the number of all such sections.
 
-        Case, width and white space do not count. `*` stands for anything within a line, `?` for one character there:
-        `max_*_size`. First come sections with the words in their heading, then those with a line that begins with them;
-        of each kind every document's first, then every document's second.
+        Case, character width and white space are ignored. `*` matches anything within a line, `?` one character:
+        `max_*_size`. Sections with the words in their heading come first, then those with a line that starts with them;
+        within each kind every document's first section, then every document's second.
         """
         return await self._with_fresh_index(lambda index: index.find(words, limit))
 
     async def read(self, url: str, first: int, last: int) -> list[FoundPassage]:
-        """The sections `first` to `last` of one document in order, counted from 1, as far as it has any.
+        """The sections `first` to `last` of a document, counted from 1, as far as they exist.
 
         Raises:
-            SourceError: no document that is searched has this address.
+            SourceError: no searched document has this address.
         """
         sections = await self._with_fresh_index(lambda index: index.read(url, first, last))
         if not sections:
@@ -139,7 +138,7 @@ class LocalDocuments:
         return await self._with_fresh_index(LocalIndex.catalogue)
 
     async def whole(self, most_tokens: int) -> list[FoundPassage]:
-        """All sections of all documents in order, where they take at most so many tokens together; else none."""
+        """All sections of all documents in order, if they have at most `most_tokens` together; else none."""
 
         def fitting(index: LocalIndex) -> list[FoundPassage]:
             tokens = sum(file.tokens for file in index.files.values())
@@ -148,7 +147,7 @@ class LocalDocuments:
         return await self._with_fresh_index(fitting)
 
     def left_out_lines(self, language: Language = "en") -> list[str]:
-        """`left_out` for a reader, a line for each reason."""
+        """`left_out` for people, one line per reason."""
         return reason_lines(self.left_out, self._folders, language)
 
     async def _with_fresh_index(self, work: Callable[[LocalIndex], T], progress: Progress | None = None) -> T:
@@ -183,10 +182,10 @@ class LocalDocuments:
         return self._index
 
     def _read(self, files: list[LocalFile], progress: Progress) -> LocalIndex:
-        """Read what is new or changed, forget what is gone.
+        """Read new and changed files, and drop missing ones.
 
         Raises:
-            ReadingStopped: between two files nobody waited any more; what was read until then is kept.
+            ReadingStopped: nobody waits any more; what was read so far is saved.
         """
         cached = None if self._files else self._cache.load(files)
         before = cached.files if cached else self._files or self._cache.files()
@@ -199,19 +198,19 @@ class LocalDocuments:
             documents[file] = index_file(file, self._embedder)
             progress(count, len(new))
         self._files = {file: documents[file] for file in files}
-        # A file that cannot be read is tried at each start, and stands in no index.
+        # An unreadable file is in no index, and tried again at each start.
         is_same = cached is not None and [*cached.files] == [file for file, each in self._files.items() if each.pieces]
         return cached if cached and is_same else self._kept_index(files, self._files)
 
     def _kept_index(self, files: list[LocalFile], documents: Mapping[LocalFile, IndexedFile]) -> LocalIndex:
-        """An index over what was read, which is kept."""
+        """An index over the documents, saved in the cache."""
         index = LocalIndex.over({file: each for file, each in documents.items() if each.pieces}, self._embedder)
         self._cache.save(files, index)
         return index
 
 
 def _stepwise(progress: Progress) -> Progress:
-    """For the thread that reads: passes on to the caller's loop and context, where there is enough to tell."""
+    """Progress for the reading thread: passes steps on to the caller's loop and context."""
     loop, context = asyncio.get_running_loop(), copy_context()
 
     def tell(count: int, files: int) -> None:
@@ -223,10 +222,10 @@ def _stepwise(progress: Progress) -> Progress:
 
 
 def validate_paths(paths: Sequence[Path]) -> None:
-    """Passes if every path is a folder or a file of a readable kind.
+    """Check that every path is a folder or a file of a readable kind.
 
     Raises:
-        InputError: naming the first that is not.
+        InputError: one is not; names the first.
     """
     for path in paths:
         try:
@@ -241,10 +240,10 @@ def validate_paths(paths: Sequence[Path]) -> None:
 
 
 def list_files(paths: Sequence[Path], *, most: int = _MOST_FILES) -> tuple[list[LocalFile], list[LeftOut]]:
-    """Each readable file once, folders walked in order of name, and what was left out.
+    """Each readable file once, folders in order of name, and what was left out.
 
-    Hidden files and folders are passed over silently, and so are reports of earlier runs. Links that lead out of the
-    folder given are not followed.
+    Hidden files and folders and reports of earlier runs are skipped silently. Links out of a given folder are not
+    followed.
     """
     files: dict[Path, LocalFile] = {}
     left_out: list[LeftOut] = []
@@ -261,7 +260,7 @@ def list_files(paths: Sequence[Path], *, most: int = _MOST_FILES) -> tuple[list[
 
 
 def reason_lines(left_out: Sequence[LeftOut], folders: Sequence[Path], language: Language = "en") -> list[str]:
-    """A line for each reason, with names as they stand within `folders`: `a.pdf, b.pdf and 3 more (broken)`."""
+    """One line per reason, with names relative to `folders`: `a.pdf, b.pdf and 3 more (broken)`."""
     names: dict[str, list[str]] = {}
     for each in left_out:
         names.setdefault(each.reason, []).append(_name(each.path, folders))
@@ -294,7 +293,7 @@ def _candidates(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
 
 
 def _walk(folder: Path, root: Path) -> Iterator[tuple[Path, str]]:
-    """The files beneath a folder, each with the reason to leave it out or ""."""
+    """The files in a folder and its subfolders, each with a reason to leave it out or ""."""
     unreadable: list[OSError] = []
     for name, folders, files in os.walk(folder, onerror=unreadable.append):
         folders[:] = sorted(each for each in folders if not each.startswith(".") and each != OWN_REPORTS)
@@ -307,7 +306,7 @@ def _walk(folder: Path, root: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _link_fault(path: Path, root: Path) -> str:
-    """Why a link is not followed; "" for what is none, and for one that stays within the root."""
+    """Why a link is not followed; "" if the path is no link or stays within the root."""
     try:
         within = not path.is_symlink() or path.resolve().is_relative_to(root)
     except OSError as error:
@@ -318,7 +317,7 @@ def _link_fault(path: Path, root: Path) -> str:
 
 
 def _examine(path: Path) -> LocalFile | str:
-    """The file, or why it is left out."""
+    """The file, or why to leave it out."""
     try:
         real = path.resolve()
         status = real.stat()

@@ -1,6 +1,6 @@
-"""Local documents read, split and embedded once, and searched with the documents that the first hits name.
+"""The index of local documents: read, split and embedded once, and kept on disk; changed files are indexed again.
 
-The index over them is kept on disk; of files that changed it is made again.
+A search also considers documents that its first hits mention by title.
 """
 
 import io
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 
 _FORMAT = "14"
 _MOST_INDEXES = 8
-"""Indexes over different folders, or over the same one at different times."""
+"""Cached indexes, of different folders or of one folder at different times."""
 _LEAST_HITS = 50
 _SUMMARY_CHARACTERS = 500
-# Titles that hits name are followed for questions that need two documents. By benchmarks/reading_npm.toml, where each
-# fact needs one, a bonus of 0.3 costs one fact of 40 in 8,000 tokens, 0.9 wins one, and 2 or 10 hits cost none.
+# Mentioned titles are followed for questions that need two documents. In benchmarks/reading_npm.toml, where each fact
+# needs one document, a bonus of 0.3 loses one fact of 40 in 8,000 tokens, 0.9 wins one, and 2 or 10 hits lose none.
 _MOST_NAMING_HITS = 5
 _MOST_MENTIONS = 3
 _BONUS = 0.6
@@ -58,7 +58,7 @@ _SEMICOLON = re.compile("[;；]")
 
 
 class LocalFile(NamedTuple):
-    """A file, with what tells that it changed."""
+    """A file, with what changes when the file does."""
 
     path: Path
     modified_ns: int
@@ -67,37 +67,37 @@ class LocalFile(NamedTuple):
 
 @dataclass(frozen=True)
 class IndexedFile:
-    """A document's passages, with one vector for each."""
+    """A document's passages, and a vector for each."""
 
     path: Path
     title: str
     pieces: list[TextPiece]
     vectors: "Vectors"
     note: str = ""
-    """What of it was not read."""
+    """What was not read."""
     published: str | None = None
-    """Its day as YYYY-MM-DD, if known."""
+    """Its date as YYYY-MM-DD, if known."""
     sizes: Sequence[SectionSize] = ()
-    """Of its sections."""
+    """The sizes of its sections."""
 
     @property
     def tokens(self) -> int:
-        """About as many as its sections take in a prompt."""
+        """Estimated tokens of its sections."""
         return sum(tokens for _, tokens in self.sizes)
 
     @cached_property
     def sections(self) -> list[DocumentSection]:
-        """What its passages stand in, in order."""
+        """Its sections, in order."""
         return sections_of(self.pieces, self.sizes or None)
 
     @cached_property
     def section_of(self) -> list[DocumentSection]:
-        """Of each passage the section that it stands in."""
+        """The section of each passage."""
         return [section for section in self.sections for _ in section.passages]
 
     @cached_property
     def comparable_sections(self) -> list[tuple[ComparableText, ComparableText]]:
-        """Of each section the headings that begin there, the title at the first, and all its text with them."""
+        """For each section its headings, with the title at the first, and its text with them."""
         headings: list[list[str]] = [[] for _ in self.sections]
         headings[0].append(self.title)
         for heading in headings_of(self.sections, self.title):
@@ -110,14 +110,14 @@ class IndexedFile:
 
 
 def _searchable(title: str, pieces: Sequence[TextPiece]) -> list[str]:
-    """Each passage under its title and headings, which are searched with it and not quoted."""
+    """Each passage below its title and headings, which are searched but not quoted."""
     headings = [below_title(without_page(piece.heading), title) for piece in pieces]
     tops = [f"{title} › {heading}" if heading else title for heading in headings]
     return [f"{top}\n{piece.text}" for top, piece in zip(tops, pieces, strict=True)]
 
 
 def index_file(file: LocalFile, embedder: Embedder) -> IndexedFile:
-    """The file's passages and vectors; of one that cannot be read none, with the reason as its note."""
+    """The file's passages and vectors; for an unreadable file none, with the reason as note."""
     import numpy as np  # noqa: PLC0415 - heavy, and not needed to start the command line
 
     try:
@@ -132,7 +132,7 @@ def index_file(file: LocalFile, embedder: Embedder) -> IndexedFile:
         file.path,
         document.title,
         pieces,
-        # In half precision, as they are kept: a search finds the same whether the file was read now or before.
+        # In half precision, as in the cache: results are the same whether the file was read now or before.
         vectors.astype(np.float16).astype(np.float32),
         document.note,
         document.published,
@@ -141,7 +141,7 @@ def index_file(file: LocalFile, embedder: Embedder) -> IndexedFile:
 
 
 class TitleMentions:
-    """Finds which of the titles a text mentions. A title of several documents tells none of them."""
+    """Finds the titles that a text mentions. A title shared by several documents is ignored."""
 
     def __init__(self, titles: Sequence[str]) -> None:
         names = [_AFTERTHOUGHT.sub("", title).casefold().strip() for title in titles]
@@ -153,7 +153,7 @@ class TitleMentions:
         }
 
     def in_text(self, text: str) -> list[int]:
-        """The places of the titles that the text mentions as whole words, in order of mention."""
+        """The numbers of the titles that the text mentions as whole words, in order of mention."""
         lower = text.casefold()
         positions = [(_position(name, lower), place) for name, place in self._titles.items() if name in lower]
         return [place for position, place in sorted(positions) if position >= 0]
@@ -161,7 +161,7 @@ class TitleMentions:
 
 @dataclass(frozen=True)
 class LocalIndex:
-    """The files that could be read, and the index over their passages: one's place is its number over all in turn."""
+    """The readable files, and the index of their passages; a passage's place is its number over all files."""
 
     files: Mapping[LocalFile, IndexedFile]
     embedder: Embedder
@@ -176,19 +176,19 @@ class LocalIndex:
         return cls(files, embedder, HybridIndex(texts, embedder, vectors=np.concatenate(vectors)))
 
     def whole(self) -> list[FoundPassage]:
-        """Every section of every document, in the order of the files."""
+        """All sections of all documents, in the order of the files."""
         return [each for file in self.documents for each in self._sections(file, 1, len(file.sections))]
 
     def read(self, url: str, first: int, last: int) -> list[FoundPassage]:
-        """The sections of one document by their places, in order; none of a document that is not here."""
+        """The sections of a document by place, in order; none if the document is unknown."""
         return self._sections(self._by_url[url], first, last) if url in self._by_url else []
 
     def find(self, words: str, limit: int) -> tuple[list[FoundPassage], int]:
-        """At most `limit` sections in which the words stand, and how many there are in all.
+        """At most `limit` sections that contain the words, and the number of all such sections.
 
-        First those with the words in a heading that begins there, then those with a line that they open, as a
-        definition does, then the others; of each kind every document's first in the order of the files, then every
-        document's second.
+        First those with the words in a heading, then those with a line that starts with them, as a definition does,
+        then the others; within each kind every document's first in the order of the files, then every document's
+        second.
         """
         literal = LiteralWords(words)
         if not literal:
@@ -217,15 +217,15 @@ class LocalIndex:
         ]
 
     def title_of(self, file: IndexedFile) -> str:
-        """The file's title, with its name where another document has the same title."""
+        """The file's title, with its name if another document has the same title."""
         is_one_of_several = self._title_counts[file.title] > 1
         return f"{file.title} ({file.path.name})" if is_one_of_several else file.title
 
     def search(self, query: str, limit: int) -> list[FoundPassage]:
-        """At most `limit` sections, each by its best passage, best first.
+        """At most `limit` sections, ranked by their best passage.
 
-        A document that one of the first hits names by its title moves up. Of a query with several subjects, parted by
-        semicolons, each subject's best comes first, then each one's second.
+        A document whose title one of the first hits mentions moves up. For a query of several subjects, separated by
+        semicolons, each subject's best section comes first, then each one's second.
         """
         subjects = [subject for subject in _SEMICOLON.split(query) if subject.strip()] or [query]
         rows = zip_longest(*(self._cached_search(subject, limit) for subject in subjects))
@@ -236,7 +236,7 @@ class LocalIndex:
 
     @cached_property
     def documents(self) -> list[IndexedFile]:
-        """The files in order, under the titles that they have among each other."""
+        """The files in order, with their titles adjusted to each other."""
         return _titled([*self.files.values()])
 
     @cached_property
@@ -245,7 +245,7 @@ class LocalIndex:
 
     @cached_property
     def _cached_search(self) -> Callable[[str, int], list[FoundPassage]]:
-        # All teams ask for the theme in each round, and what they plan to ask is often alike.
+        # All teams search for the question in each round, and often for similar things.
         return lru_cache(maxsize=_KEPT_SEARCHES)(self._of_subject)
 
     @cached_property
@@ -282,9 +282,9 @@ class LocalIndex:
         return list(best.values())
 
     def _scores_of_mentions(self, own: dict[int, float], cosines: "Vectors") -> dict[int, float]:
-        """The best passage of each document that the first hits name, with its raised score.
+        """The best passage of each document that the first hits mention, with its raised score.
 
-        It rises up to the hit that names it, not above.
+        The score rises at most to that of the mentioning hit.
         """
         scores: dict[int, float] = {}
         for place, score in islice(own.items(), _MOST_NAMING_HITS):
@@ -300,14 +300,14 @@ class LocalIndex:
         return (number for number in self._titles.in_text(text) if number != self._owners[place])
 
     def _sections(self, file: IndexedFile, first: int, last: int) -> list[FoundPassage]:
-        """A document's sections from one place to another, as far as there are any."""
+        """A document's sections from one place to another, as far as they exist."""
         return [
             self._passage(file, file.pieces[section.passages.start], section, 1.0)
             for section in sections_between(file.sections, first, last)
         ]
 
     def _passage(self, file: IndexedFile, piece: TextPiece, section: DocumentSection, score: float) -> FoundPassage:
-        """A section, summarized by the piece of it that was found; it fits by a `score` from 0.0 to 1.0."""
+        """A section, with its found piece as summary; `score`: 0.0 to 1.0."""
         result = SearchResult(
             title=self.title_of(file),
             summary=shorten(clean(piece.text, single_line=True), _SUMMARY_CHARACTERS),
@@ -332,7 +332,7 @@ def _first_heading(file: IndexedFile) -> str:
 
 
 def _literal_places(file: IndexedFile, literal: LiteralWords) -> list[list[int]]:
-    """The places of the sections where a heading has the words, where a line begins with them, and of the others."""
+    """Places of the sections with the words in a heading, at the start of a line, and elsewhere."""
     places: list[list[int]] = [[] for _ in range(_KINDS_OF_PLACES)]
     for place, (headings, text) in enumerate(file.comparable_sections, start=1):
         if literal.stand_in(text):
@@ -342,7 +342,7 @@ def _literal_places(file: IndexedFile, literal: LiteralWords) -> list[list[int]]
 
 
 def _position(name: str, text: str) -> int:
-    """Where the name stands as a word of its own; Japanese has no gaps between words, so that it stands anywhere."""
+    """The position of the name as a separate word, anywhere in Japanese; -1 if missing."""
     if detect_language(name) == "ja":
         return text.find(name)
     match = re.search(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", text)
@@ -351,28 +351,28 @@ def _position(name: str, text: str) -> int:
 
 @dataclass(frozen=True)
 class IndexCache:
-    """Indexes kept in a folder; without one, none is kept."""
+    """Indexes in a folder; without a folder, nothing is cached."""
 
     folder: Path | None
     embedder: Embedder
 
     def load(self, files: Iterable[LocalFile]) -> LocalIndex | None:
-        """What was kept of exactly these files, or None: a missing or damaged one is made again."""
+        """The index of exactly these files; None if it is missing or damaged."""
         place = self.folder and self.folder / self._name(_digest(files))
         index = self._read(place) if place else None
         if place and index:
             with suppress(OSError):
-                place.touch()  # those that nobody has used for longest are thrown away
+                place.touch()  # the least recently used are deleted
         return index
 
     def files(self) -> dict[LocalFile, IndexedFile]:
-        """All files of all kept indexes: those that are unchanged need not be read for another one."""
+        """The files of all cached indexes: unchanged ones need not be read again."""
         places = self.folder.glob(self._name("*")) if self.folder else ()
         indexes = [index for place in places if (index := self._read(place))]
         return {file: each for index in indexes for file, each in index.files.items()}
 
     def save(self, files: Iterable[LocalFile], index: LocalIndex) -> None:
-        """Keep the index over what could be read of the files; where that fails, it is made again next time."""
+        """Save the index of these files; failures are ignored, and it is built again next time."""
         import numpy as np  # noqa: PLC0415 - see above
 
         if self.folder is None:

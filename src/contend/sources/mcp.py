@@ -1,4 +1,4 @@
-"""A tool of an MCP server that searches: started and ended with each search, or asked at its address."""
+"""A search tool of an MCP server, which is started for each search or reached at its address."""
 
 import asyncio
 import os
@@ -30,11 +30,11 @@ Item = Mapping[str, object]
 class McpSource(QueuedSource):
     """Asks a server's tool by its entry in `config/sources.toml`. `folder`: where its command is started.
 
-    The command inherits no variables but PATH, HOME and the like, and those that `env` names: none of contend's keys.
+    The command inherits only PATH, HOME and the like, and the variables that `env` names: no keys of contend's.
     """
 
     def __init__(self, name: str, entry: SourceConfig, where: str, folder: Path) -> None:
-        """See to it that it can be asked.
+        """Check what the entry needs.
 
         Raises:
             InputError: the extra is not installed, the command is not found, or a variable is not set.
@@ -56,7 +56,7 @@ class McpSource(QueuedSource):
         self._folder = folder
 
     async def check(self) -> str | None:
-        """None if it has the tool, or is slow to say so; else why it can't be used."""
+        """None if the server has the tool or is slow to answer; else why it can't be used."""
         try:
             async with self._client(_CHECK_SECONDS) as client:
                 tools = [tool.name for tool in (await client.list_tools()).tools]
@@ -69,7 +69,7 @@ class McpSource(QueuedSource):
         return f"{self._who} has no tool {self._entry.tool!r}: it has {', '.join(tools[:10]) or 'none'}"
 
     def _call(self, query: str, limit: int, seconds: float) -> object:
-        # A loop of its own, which has ended the server's process when it ends.
+        # On its own event loop, which ends the server's process when it closes.
         return asyncio.run(self._search(query, limit, seconds))
 
     async def _search(self, query: str, limit: int, seconds: float) -> list[Item]:
@@ -86,7 +86,7 @@ class McpSource(QueuedSource):
 
     @asynccontextmanager
     async def _client(self, seconds: float) -> "AsyncIterator[Client]":
-        """A connected client. Its process, if it is one, has ended when the block has."""
+        """A connected client. The server's process, if any, ends with the block."""
         from httpx2 import HTTPError  # noqa: PLC0415 - slow to import
         from mcp import Client, MCPError  # noqa: PLC0415 - slow to import, and an extra
 
@@ -124,7 +124,7 @@ class McpSource(QueuedSource):
             yield streams
 
     def _items(self, result: "CallToolResult") -> Sequence[Item]:
-        """Results from its structured reply, else from texts that are JSON, else the resources that it names."""
+        """Results of a structured reply, else of JSON texts, else its resources."""
         if sum(map(len, _texts(result))) > _MOST_CHARACTERS:
             raise SourceError(f"{self._who} gave more than {_MOST_CHARACTERS:,} characters")
         for reply in (result.structured_content, *_parse(_texts(result))):
@@ -150,7 +150,7 @@ def _texts(result: "CallToolResult") -> list[str]:
 
 
 def _parse(texts: Sequence[str]) -> list[object]:
-    """Each text that is JSON; several objects, one a text, are a list of them."""
+    """The JSON texts; objects in separate texts also form a list."""
     replies: list[object] = []
     for text in texts:
         try:
@@ -162,7 +162,7 @@ def _parse(texts: Sequence[str]) -> list[object]:
 
 
 def _resource(block: object) -> Item | None:
-    """A resource that a reply names or holds, whose address can be cited."""
+    """A resource in a reply, as a result with its address."""
     part = getattr(block, "resource", block)
     uri, text = getattr(part, "uri", None), getattr(part, "text", None) or getattr(part, "description", None)
     title = getattr(part, "title", None) or getattr(part, "name", None) or ""

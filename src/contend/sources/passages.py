@@ -1,4 +1,4 @@
-"""Documents to passages, the unit of search and citation, and to sections, which a hit brings whole. Pure."""
+"""Split documents into passages, the unit of search and citation, and sections, which a hit shows whole. Pure."""
 
 import re
 from collections import Counter
@@ -19,7 +19,7 @@ from contend.text import (
 
 _CHARACTERS = {"en": 700, "ja": 350}
 _MOST = 4
-"""A sentence or code block of more than this many passages' length is not one, and is cut."""
+"""A sentence or code block longer than this many passages is cut."""
 
 _HEADING = re.compile(r"(#{1,6})(?:\s+|\Z)")
 _RULE = re.compile(r"([-*_=]\s?){3,}\Z")
@@ -31,27 +31,27 @@ _CLAUSE = re.compile(
 )
 _LONGEST_LABEL = 150
 _LEAST_LABELS = 2
-"""So many of a kind head what follows them: one alone may be a note or a question put to the reader."""
+"""At least this many lines of a kind must head something: a single one may be a note or a question to the reader."""
 _STOPS = (*SENTENCE_STOPS, ",", "、", ";")
 _ITEM_MARK = re.compile(r"[-*+•‣]\s|\d{1,3}[.)]\s|[|>・]")
 
 
 class TextPiece(NamedTuple):
-    """A passage, and the headings it stands under as `Outer › Inner`."""
+    """A passage, and its headings as `Outer › Inner`."""
 
     heading: str
     text: str
     section: int = 0
-    """The number in its document of the text that stands under one heading."""
+    """The number of its heading in the document."""
     gap: str = ""
-    """The white space between the passage before it and this one."""
+    """The white space before it."""
 
 
 def split_passages(markdown: str) -> list[TextPiece]:
     """Passages of about 700 characters (Japanese: 350), cut only between sentences, never within a code block.
 
-    A sentence or block longer than that stays whole, up to four times the length. Nothing is lost but headings, which
-    go to `heading`, rules and white space.
+    A longer sentence or block stays whole up to four times that length. Only rules, white space and headings are
+    dropped; headings go to `heading`.
     """
     limit = _CHARACTERS[detect_language(markdown[:20_000])]
     sections = list(_sections(markdown, limit)) or [("", [markdown.strip()])]
@@ -63,7 +63,7 @@ def split_passages(markdown: str) -> list[TextPiece]:
 
 
 def _sections(markdown: str, limit: int) -> Iterator[tuple[str, list[str]]]:
-    """Each heading's path with the blocks beneath it."""
+    """The path of each heading, with the blocks below it."""
     all_blocks = [block for block in split_blocks(markdown) if not _RULE.match(block)]
     labels = _labels(all_blocks, limit)
     path: list[tuple[int, str]] = []
@@ -89,7 +89,7 @@ def _sections(markdown: str, limit: int) -> Iterator[tuple[str, list[str]]]:
 
 
 def _path(headings: Sequence[tuple[int, str]], label: str) -> str:
-    """The path with the label added before a page, which stays last: one label may cover several pages."""
+    """The path with the label, before a page number if there is one: a label may cover several pages."""
     names = [name for _, name in headings]
     place = len(names) - 1 if names and not without_page(names[-1]) else len(names)
     return " › ".join([*names[:place], *([label] if label else []), *names[place:]])
@@ -101,9 +101,9 @@ def _is_page(block: str) -> bool:
 
 
 def _labels(blocks: Sequence[str], limit: int) -> dict[int, str]:
-    """Lines that head what follows though they are no headings: bold, questions, numbered.
+    """Lines that act as headings: bold ones, questions, numbered clauses.
 
-    Each by its number, with its name; "" where what follows is so short that the line stays with it.
+    Names by block number; "" if the text below is so short that the line stays with it.
     """
     kinds = {number: kind for number, block in enumerate(blocks) if (kind := _label_kind(block))}
     heading = [number for number in kinds if _heads(blocks, number, kinds)]
@@ -126,7 +126,7 @@ def _label_kind(block: str) -> str:
 
 
 def _heads(blocks: Sequence[str], number: int, kinds: Mapping[int, str]) -> bool:
-    """Whether something follows the line that it can head; a bold line above a table is its caption."""
+    """Whether the line can head what follows; a bold line above a table is its caption."""
     if number + 1 >= len(blocks) or number + 1 in kinds or _HEADING.match(blocks[number + 1]):
         return False
     return not blocks[number + 1].startswith(_ROW)
@@ -142,7 +142,7 @@ def _size_beneath(blocks: Sequence[str]) -> int:
 
 
 def _units(blocks: Sequence[str], limit: int) -> Iterator[str]:
-    """What is packed: blocks or their sentences, each with the lines that lead to it."""
+    """The parts to pack: blocks or their sentences, each with the lines that lead to it."""
     leads = ""
     for number, block in enumerate(blocks):
         parts = list(_parts(block, limit))
@@ -157,7 +157,7 @@ def _units(blocks: Sequence[str], limit: int) -> Iterator[str]:
 
 
 def _leads_on(block: str, following: Sequence[str]) -> bool:
-    """Whether a block is a line such as a term, a caption or `These are:`, which says nothing without what follows."""
+    """Whether a block is a line that needs what follows, such as a term, a caption or `These are:`."""
     if not following or len(block) > _LONGEST_LEAD or block.startswith((_ROW, "```", "~~~")):
         return False
     if block.endswith((":", "：")) or _BOLD_LINE.match(block):
@@ -166,12 +166,12 @@ def _leads_on(block: str, following: Sequence[str]) -> bool:
 
 
 def _is_bare(block: str) -> bool:
-    """Whether it is a short line that is no sentence."""
+    """Whether it is a short line and no sentence."""
     return len(block) <= _LONGEST_BARE and not _ITEM_MARK.match(block) and not block.endswith((*_STOPS, ":", "：", "`"))
 
 
 def _parts(block: str, limit: int) -> Iterator[str]:
-    """The block whole where it fits, else its sentences, else cut by length; with the gap that goes before it."""
+    """The whole block if it fits, else its sentences, else cut by length; with the gap before it."""
     gap = "\n" if _ITEM_MARK.match(block) else "\n\n"
     most = _MOST * limit
     if len(block) <= limit or (_CODE.match(block) and len(block) <= most):
@@ -185,7 +185,7 @@ def _parts(block: str, limit: int) -> Iterator[str]:
 
 
 def _spaced_sentences(block: str) -> Iterator[str]:
-    """Sentences, each with the white space that follows it."""
+    """Sentences, each with the white space after it."""
     begin = 0
     for sentence in split_sentences(block):
         end = block.index(sentence, begin) + len(sentence)
@@ -196,9 +196,9 @@ def _spaced_sentences(block: str) -> Iterator[str]:
 
 
 def _pack(parts: Iterable[str], limit: int) -> Iterator[tuple[str, str]]:
-    """Parts together up to the limit, or a fifth above it where a short part would else stand alone.
+    """Pack parts up to the limit, or a fifth above it if a short part would be left alone.
 
-    A numbered clause begins a passage, but for short ones. Each with the white space that goes before it.
+    A numbered clause starts a new passage, unless the one before is short. Each with the white space before it.
     """
     text = gap = ""
     for part in parts:
@@ -218,10 +218,10 @@ def _leading(text: str) -> str:
 
 
 _SECTION_TOKENS = 700
-"""About so long is a section that is offered whole; a longer one is parted between paragraphs, items or rows."""
+"""The usual maximum of a section; a longer one is split between paragraphs, items or rows."""
 
 LONGEST_TOKENS = 1_400
-"""A section with a table stays whole up to here, and no paragraph is cut below."""
+"""A section with a table stays whole up to this length, and so does a paragraph."""
 
 _LONGEST_LEAD = 300
 _LONGEST_BARE = 100
@@ -231,28 +231,28 @@ _ITEM = re.compile(r"[-*+•‣]\s|\d{1,3}[.)]\s|[>・]")
 
 
 class DocumentSection(NamedTuple):
-    """A section, or a part of a long one, under its headings as `Outer › Inner`."""
+    """A section, or a part of a long one, with its headings as `Outer › Inner`."""
 
     heading: str
     text: str
     tokens: int
     place: int
-    """Which of the document's sections it is, from 1."""
+    """Its number in the document, from 1."""
     passages: range
-    """Those of the document's passages that stand in it."""
+    """The numbers of its passages in the document, from 0."""
 
 
 class SectionSize(NamedTuple):
-    """How many passages stand in a section, and about how many tokens it takes in a prompt."""
+    """How many passages a section has, and its estimated tokens."""
 
     passages: int
     tokens: int
 
 
 def sections_of(pieces: Sequence[TextPiece], sizes: Sequence[SectionSize] | None = None) -> list[DocumentSection]:
-    """The sections that a document's passages make, in order; each passage stands in exactly one.
+    """The sections of a document from its passages, in order; each passage is in exactly one.
 
-    `sizes`: theirs, where they are known; to measure them takes most of the time.
+    `sizes`: the section sizes, if known; computing them takes most of the time.
     """
     sizes = section_sizes(pieces) if sizes is None else sizes
     starts = accumulate((count for count, _ in sizes), initial=0)
@@ -264,7 +264,7 @@ def sections_of(pieces: Sequence[TextPiece], sizes: Sequence[SectionSize] | None
 
 
 def section_sizes(pieces: Sequence[TextPiece]) -> list[SectionSize]:
-    """The size of each section that a document's passages make."""
+    """The size of each section of a document, from its passages."""
     tokens = [estimate_tokens(piece.text) for piece in pieces]
     return [
         SectionSize(len(part), estimate_tokens(compact_tables(_text(pieces, part))))
@@ -274,13 +274,13 @@ def section_sizes(pieces: Sequence[TextPiece]) -> list[SectionSize]:
 
 
 def sections_between(sections: Sequence[DocumentSection], first: int, last: int) -> Sequence[DocumentSection]:
-    """Those from one place to another, counted from 1; at least one where there are any, the nearest."""
+    """The sections from one place to another, counted from 1; at least the nearest one, if there are any."""
     begin = min(max(first, 1), len(sections))
     return sections[begin - 1 : max(begin, last)]
 
 
 def _ranges(pieces: Sequence[TextPiece], sizes: Sequence[int], numbers: Sequence[int]) -> Iterator[range]:
-    """The passages of a section in parts of about equal size, cut where a paragraph, an item or a row begins."""
+    """Split a section's passages into parts of about equal size, where a paragraph, item or row starts."""
     total = sum(sizes[number] for number in numbers)
     has_rows = any(f"\n{_ROW}" in f"\n{pieces[number].text}" for number in numbers)
     most = LONGEST_TOKENS if has_rows else _SECTION_TOKENS
@@ -307,7 +307,7 @@ def _text(pieces: Sequence[TextPiece], part: range) -> str:
 
 
 def _lead(pieces: Sequence[TextPiece], begin: int) -> str:
-    """What a table or list that was cut is read with: the table's names of columns, the line before the list."""
+    """The context of a table or list that was cut: the table's column names, or the line before the list."""
     if not begin or pieces[begin].gap != "\n" or pieces[begin].section != pieces[begin - 1].section:
         return ""
     before = [piece for piece in pieces[:begin] if piece.section == pieces[begin].section]

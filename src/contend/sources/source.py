@@ -1,4 +1,4 @@
-"""What every source is to the researcher, and how its answers become results; a source by a user's own function."""
+"""The protocol of sources, how their answers become results, and sources by a user's function."""
 
 import logging
 import math
@@ -22,10 +22,10 @@ _logger = logging.getLogger(__name__)
 
 
 class Source(Protocol):
-    """A place to search. Adapters map their vendor's errors to SourceError once, here.
+    """A place to search. Adapters map their vendor's errors to SourceError.
 
-    `summarizes`: its texts are summaries of documents elsewhere, the best of which are read in full; the others are
-    passages of documents.
+    `summarizes`: its texts are summaries of documents elsewhere, and the best are read in full; else they are passages
+    of documents.
 
     Every source can `search`. Local documents also `find` literal words and `read` sections by place; a source that
     `summarizes` gives pages whose sections `SourceSet.read_page` reads; any other can only search.
@@ -35,7 +35,7 @@ class Source(Protocol):
     summarizes: bool
 
     async def check(self) -> str | None:
-        """None if the source can be used, else the reason it is off; answers within 3 seconds."""
+        """None if the source can be used, else why it is off. Takes at most 3 seconds."""
         ...
 
     async def search(self, query: str, *, limit: int) -> list[FoundPassage]:
@@ -48,9 +48,9 @@ class Source(Protocol):
 
 
 class AskedSource(ABC):
-    """A source that others run. Whoever searches for the same within a quarter of an hour gets the same answer.
+    """An external source. The same search within a quarter of an hour gets the same answer.
 
-    `left_out` counts results without text or a usable address.
+    `left_out`: the number of results without text or usable address.
     """
 
     name: str
@@ -61,10 +61,10 @@ class AskedSource(ABC):
         self._answers: SharedAnswers[list[FoundPassage]] = SharedAnswers()
 
     async def search(self, query: str, *, limit: int) -> list[FoundPassage]:
-        """At most `limit` results, and no more than the source gives, best first.
+        """At most `limit` results, best first.
 
         Raises:
-            SourceError: it refused, failed or gave no whole answer in time.
+            SourceError: the source refused, failed or gave no complete answer in time.
         """
         terms, most = self._terms(query), min(limit, self.most_results)
         if not terms or most < 1:
@@ -72,7 +72,7 @@ class AskedSource(ABC):
         return [*await self._answers.get((terms, most), partial(self._ask, terms, most))]
 
     def _terms(self, query: str) -> str:
-        """What is asked for; "" where that is nothing."""
+        """The search terms to send; "" if there are none."""
         return clean(query, single_line=True)
 
     @abstractmethod
@@ -94,10 +94,9 @@ _MOST_CATEGORIES = 20
 
 
 def found_passage(source: str, *, title: str, text: str, url: str, **facts: Any) -> FoundPassage | None:  # noqa: ANN401 - as below
-    """Cleaned and shortened to what fits; None without text or without a usable web address.
+    """A cleaned passage; None without text or usable web address.
 
-    The passage keeps the text whole up to 20,000 characters; without a title the address stands for it. `facts`: what
-    else a SearchResult has.
+    The text is cut at 20,000 characters; without a title the address is used. `facts`: other fields of SearchResult.
     """
     whole = clean(text).strip()
     address = clean(url).strip()
@@ -119,7 +118,7 @@ def found_passage(source: str, *, title: str, text: str, url: str, **facts: Any)
 
 
 def passage_of_item(source: str, item: object) -> FoundPassage | None:
-    """A result as a service or a function gives it: `title`, `text`, `url`, `published_date`, `authors`, `score`."""
+    """A passage from a service's or function's `title`, `text`, `url`, `published_date`, `authors` and `score`."""
     if not isinstance(item, Mapping):
         return None
     title, text, url = (value if isinstance(value := item.get(key), str) else "" for key in ("title", "text", "url"))
@@ -136,7 +135,7 @@ def passage_of_item(source: str, item: object) -> FoundPassage | None:
 
 
 def as_day(date: object) -> str | None:
-    """YYYY-MM-DD of a date as mail (RFC 2822) or ISO 8601 writes it; None of anything else."""
+    """A date in RFC 2822 or ISO 8601 format as YYYY-MM-DD; None for anything else."""
     if not isinstance(date, str):
         return None
     for parse in (parsedate_to_datetime, datetime.fromisoformat):
@@ -148,7 +147,7 @@ def as_day(date: object) -> str | None:
 
 
 def as_score(value: object) -> float | None:
-    """0 to 1, cut off beyond; None of what is not a number."""
+    """A number cut to 0 to 1; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
         return None
     return float(min(max(value, 0), 1))
@@ -200,7 +199,7 @@ class FunctionSource(QueuedSource):
         self._who = f"the function of source {own.name}"
 
     async def check(self) -> str | None:
-        """None: the function was found, and only a search tells more."""
+        """None: the function was loaded, and only a search can show more."""
         return None
 
     def _call(self, query: str, limit: int, seconds: float) -> object:

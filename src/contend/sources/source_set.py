@@ -1,6 +1,6 @@
-"""The sources of a process, each made once; what runs ask of them; pages and papers in full.
+"""The sources of a process, and pages and papers in full.
 
-Local documents are made once by their paths, and a page is fetched once for all who ask for it.
+Each source is created once, local documents once for their paths, and a page is fetched once for all teams.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ _PDF_PAGES = 200
 _READING_SECONDS = 25.0
 _PAGE_CHARACTERS = 200_000
 _LEAST_PAGE_CHARACTERS = 60
-"""Of a page that was read: pages that only ask for JavaScript say so in under 50 characters."""
+"""Pages with less text are rejected: those that only ask for JavaScript have under 50 characters."""
 _MOST_CACHED_PAGES = 64
 
 
@@ -67,7 +67,7 @@ class FullText:
 
     @cached_property
     def sections(self) -> list[DocumentSection]:
-        """What its passages stand in, in order: what is read by place."""
+        """Its sections, in order."""
         return sections_of(self.pieces)
 
     @cached_property
@@ -76,10 +76,10 @@ class FullText:
 
 
 class FullTexts:
-    """Reads pages and papers once for all who ask within a quarter of an hour; what failed is not tried again then.
+    """Reads pages and papers, and caches them and failures for a quarter of an hour.
 
-    Pages come from public addresses and the `allowed_networks` only; papers of arXiv when it is their turn.
-    `deadline_seconds` holds for a document, the wait for its turn included.
+    Pages come only from public addresses and `allowed_networks`; arXiv's papers wait for their turn.
+    `deadline_seconds`: for a document, with the wait for its turn.
     """
 
     def __init__(
@@ -89,14 +89,14 @@ class FullTexts:
         self._allowed_networks = allowed_networks
         self._deadline = deadline_seconds
         self._answers: SharedAnswers[FullText | str] = SharedAnswers(most=_MOST_CACHED_PAGES)
-        # Few threads: a page takes a second of work, and the event loop's own threads stay free meanwhile.
+        # Few threads: a page takes a second of work, and the event loop's default threads stay free.
         self._workers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="contend-pages")
 
     async def read(self, url: str) -> FullText:
-        """The document behind a result's address.
+        """The document at a result's address.
 
         Raises:
-            SourceError: it cannot be read; the message is the reason without the address.
+            SourceError: it cannot be read; the message is the reason, without the address.
         """
         answer = await self._answers.get(canonical_url(url), partial(self._document, url))
         if isinstance(answer, str):
@@ -148,7 +148,7 @@ def _markdown(page: "FetchedPage", url: str) -> str:
 
 
 SourceFactory = Callable[[Sequence[Path]], Source]
-"""Makes a source for a run with these documents."""
+"""Creates a source for a run with these documents."""
 
 KINDS: Registry[Callable[[Settings, Sequence[Path]], Source]] = Registry(
     "kind of source",
@@ -158,14 +158,14 @@ KINDS: Registry[Callable[[Settings, Sequence[Path]], Source]] = Registry(
         "tavily": lambda settings, _: TavilySource(secret_text(settings.tavily_api_key), settings.tavily_base_url),
     },
 )
-"""What `kind` of an entry in `[sources]` may be; each is named as its kind is."""
+"""Values of `kind` in `[sources]`; each entry has the name of its kind."""
 
 
 class SourceSet:
-    """The sources of config/sources.toml by name. `own_documents` are those of the workspace's options.
+    """The sources of config/sources.toml by name. `own_documents`: those of the workspace's options.
 
-    `tell` sends a run's followers an event, in the language that `language_of` knows by the execution's id. `served`:
-    runs are asked for by clients that may not read whatever this process may.
+    `tell` publishes an event; `language_of` gives an execution's language. `served`: runs come from clients, which may
+    not read all files of this process.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class SourceSet:
         """Blocking: `load` gives what `module:attribute` names.
 
         Raises:
-            InputError: an entry names a kind that is none or a function that cannot be loaded, or its name is a kind's.
+            InputError: an entry has an unknown kind, a function that cannot be loaded, or the name of a kind.
         """
         self.factories = {name: _factory(name, entry, settings, load) for name, entry in sources.items()}
         self._settings = settings
@@ -201,7 +201,7 @@ class SourceSet:
         return more
 
     def get(self, name: str, documents: Sequence[str]) -> Source:
-        """A source by name; local documents by their paths, so that runs on the same folder share an index. Blocking.
+        """A source by name, local documents also by their paths, so that runs share an index. Blocking.
 
         Raises:
             InputError: no source has this name, or a document path does not exist or may not be read.
@@ -214,10 +214,10 @@ class SourceSet:
         return self._sources[key]
 
     def _locate(self, document: str) -> Path:
-        """Where a document lies; over a server only where its operator lets clients read.
+        """The path of a document; on a server only within folders that its operator allows.
 
         Raises:
-            InputError: it lies elsewhere; says nothing of whether it is there.
+            InputError: it is outside of them; does not say whether it exists.
         """
         path = self._settings.locate(document)
         if self._served and not any(path.resolve().is_relative_to(folder) for folder in self._served_folders):
@@ -229,20 +229,20 @@ class SourceSet:
 
     @cached_property
     def _served_folders(self) -> list[Path]:
-        """The workspace, the folders that the operator listed, and the documents of the operator's own options."""
+        """The workspace, the folders that the operator allows, and the documents of the operator's options."""
         own = [*(environment_options().documents or []), *self._own_documents]
         paths = [self._settings.locate(path) for path in [*self._settings.served_folders, *own]]
         return [folder.resolve() for folder in [self._settings.folder, *paths]]
 
     async def paths(self, documents: Sequence[str]) -> list[Path]:
-        """Where a run's documents lie, links followed, to name what was found in them."""
-        # In a thread, here and below: LangGraph's server fails whatever follows a link on its event loop.
+        """The resolved paths of a run's documents, to name what was found in them."""
+        # In a thread, here and below: LangGraph's server forbids blocking calls on its event loop.
         return await asyncio.to_thread(lambda: [self._settings.locate(each).resolve() for each in documents])
 
     async def ready(self, name: str, documents: Sequence[str], execution_id: str) -> Source:
-        """A source to search. Where it reads many documents first, those who follow the run are told how far it is.
+        """A source that is ready to search. Events report its progress if it has to read many documents first.
 
-        What of the documents is left out they are told once.
+        Another event lists the documents left out, once per run.
 
         Raises:
             InputError: as `get` does.
@@ -262,11 +262,11 @@ class SourceSet:
         return cast("LocalDocuments", await self.ready("local", documents, execution_id))
 
     async def catalogue(self, documents: Sequence[str], execution_id: str) -> list[CatalogueEntry]:
-        """The own documents as a planner sees them."""
+        """The own documents, as planners see them."""
         return await (await self._own(documents, execution_id)).catalogue()
 
     async def corpus_tokens(self, documents: Sequence[str]) -> int:
-        """How many tokens the own documents have together. They are read outside any run, and nothing is written.
+        """Total tokens of the own documents. Reads them outside a run, and writes nothing.
 
         Raises:
             InputError: a document path does not exist or may not be read.
@@ -276,35 +276,35 @@ class SourceSet:
         return sum(entry.tokens for entry in await source.catalogue())
 
     async def nearest(self, documents: Sequence[str], execution_id: str, query: str) -> list[str]:
-        """The addresses of the own documents that answer a query best, best first."""
+        """Addresses of the own documents that answer a query, best first."""
         source = await self.ready("local", documents, execution_id)
         return list(dict.fromkeys(hit.result.url for hit in await source.search(query, limit=_NEAREST_HITS)))
 
     async def whole(self, documents: Sequence[str], execution_id: str, most_tokens: int) -> list[FoundPassage]:
-        """All sections of the own documents in order; none where they take more than so many tokens together."""
+        """All sections of the own documents in order; none if they have more than `most_tokens` together."""
         return await (await self._own(documents, execution_id)).whole(most_tokens)
 
     async def find(
         self, documents: Sequence[str], execution_id: str, words: str, *, limit: int
     ) -> tuple[list[FoundPassage], int]:
-        """At most `limit` sections of the own documents in which the words stand, and how many there are in all."""
+        """At most `limit` sections of the own documents that contain the words, and the number of all such sections."""
         return await (await self._own(documents, execution_id)).find(words, limit=limit)
 
     async def read(
         self, documents: Sequence[str], execution_id: str, url: str, first: int, last: int
     ) -> list[FoundPassage]:
-        """The sections `first` to `last` of one of the own documents in order, counted from 1.
+        """The sections `first` to `last` of an own document, counted from 1.
 
         Raises:
-            SourceError: none of them has this address.
+            SourceError: no own document has this address.
         """
         return await (await self._own(documents, execution_id)).read(url, first, last)
 
     async def read_page(self, result: SearchResult, first: int, last: int) -> list[FoundPassage]:
-        """The sections `first` to `last` of the page or paper that a search gave, counted from 1.
+        """The sections `first` to `last` of a page or paper that a search found, counted from 1.
 
         Raises:
-            SourceError: it cannot be read; the message is the reason without the address.
+            SourceError: it cannot be read; the message is the reason, without the address.
         """
         page = await self.full_texts.read(result.url)
         sections = sections_between(page.sections, first, last)
@@ -312,15 +312,15 @@ class SourceSet:
 
     @cached_property
     def full_texts(self) -> FullTexts:
-        """Pages and papers in full, read once for all teams."""
+        """Pages and papers in full, shared by all teams."""
         settings = self._settings
         return FullTexts(ArxivSource(settings.arxiv_base_url), allowed_networks=settings.fetch_allow)
 
     async def left_out(self, documents: Sequence[str], *, read: bool, language: Language = "en") -> list[str]:
-        """The documents that are not searched, a line for each reason. Without `read`, as far as a listing tells."""
+        """The documents left out, one line per reason. Without `read`, only what a listing shows."""
         try:
             source = cast("LocalDocuments", await asyncio.to_thread(self.get, "local", documents))
-        except InputError as error:  # they are gone since the run began
+        except InputError as error:  # they were removed after the run began
             return [str(error)]
         if read:
             await source.read_all()

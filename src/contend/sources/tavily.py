@@ -1,4 +1,4 @@
-"""Pages from the web, by Tavily's search."""
+"""Web pages from Tavily's search."""
 
 import asyncio
 import time
@@ -24,10 +24,10 @@ _OK = 200
 
 
 class TavilySource(AskedSource):
-    """Web search by Tavily; off without a key, though the service has a mode without.
+    """Web search by Tavily; off without a key, although the service has a mode without.
 
-    `deadline_seconds` holds for a search and its repeats, the first of them after `retry_wait_seconds`. Of a query the
-    first 400 characters count.
+    `deadline_seconds` covers a search with its retries, the first of them after `retry_wait_seconds`. Only the first
+    400 characters of a query count.
     """
 
     name = "tavily"
@@ -49,11 +49,11 @@ class TavilySource(AskedSource):
         self._retry_wait = retry_wait_seconds
 
     async def check(self) -> str | None:
-        """None if there is a key and a connection to Tavily opens, else why not; within 3 seconds."""
+        """None if there is a key and a connection to Tavily opens, else why not. Takes at most 3 seconds."""
         return self._fault_of_key() or await why_unreachable(self._base_url)
 
     async def search(self, query: str, *, limit: int) -> list[FoundPassage]:
-        """As any source; SourceError also without a usable key."""
+        """See `Source.search`; SourceError also without a usable key."""
         if fault := self._fault_of_key():
             raise SourceError(fault)
         return await super().search(query, limit=limit)
@@ -80,10 +80,10 @@ class TavilySource(AskedSource):
 
 
 async def _search(base_url: str, api_key: str, query: str, *, limit: int, seconds: float) -> list[Any]:
-    """At most `limit` results as Tavily sent them, of any shape.
+    """At most `limit` results as Tavily sent them, not validated.
 
     Raises:
-        SourceError: refused, unreachable, not done within `seconds`, or not an answer of Tavily's.
+        SourceError: refused, unreachable, too slow, or no answer of Tavily's.
     """
     from tavily import AsyncTavilyClient  # noqa: PLC0415 - heavy, and loaded by now
     from tavily.errors import TimeoutError as TavilyTimeoutError  # noqa: PLC0415 - the same
@@ -99,7 +99,7 @@ async def _search(base_url: str, api_key: str, query: str, *, limit: int, second
 
 
 async def _pass_results(api_key: str, query: str, response: "httpx.Response") -> None:
-    """Let answers with results through; the client's own errors have no common base and lose `Retry-After`."""
+    """Raise our errors for answers without results: Tavily's client has no common error, and drops `Retry-After`."""
     await response.aread()
     refuse_if_busy("Tavily", response)
     try:

@@ -1,4 +1,4 @@
-"""The titles of documents among others: without the name of the site that they share. Pure."""
+"""Adjust the titles of documents to each other: drop the site name that they share. Pure."""
 
 import re
 from collections import Counter
@@ -10,10 +10,10 @@ _LEAST_SHARE = 0.5
 
 
 def titles_among(titles: Sequence[str], first_headings: Sequence[str]) -> list[str]:
-    """Each document's title, given as it stands there and with the document's first heading, "" for none.
+    """Each document's title, from the titles and first headings of all; a heading is "" if there is none.
 
-    A title that several documents have gives way to the first heading, where that is the document's own. What most
-    titles begin or end with, such as the name of a site, is left off, unless the first heading has it too.
+    A title shared by several documents is replaced by the first heading, if that is unique. What most titles start or
+    end with, such as the name of a site, is dropped, unless the first heading has it too.
     """
     counts = Counter(titles)
     most = max(_LEAST_PAGES, _LEAST_SHARE * len(titles))
@@ -27,13 +27,13 @@ def titles_among(titles: Sequence[str], first_headings: Sequence[str]) -> list[s
 
 
 def _begin(title: str) -> str:
-    """The part up to the first separator, with it."""
+    """The part up to and including the first separator."""
     separator = _SEPARATOR.search(title)
     return title[: separator.end()] if separator else ""
 
 
 def _end(title: str) -> str:
-    """The part from the last separator on."""
+    """The part from the last separator."""
     separators = [*_SEPARATOR.finditer(title)]
     return title[separators[-1].start() :] if separators else ""
 

@@ -1,4 +1,4 @@
-"""Files to Markdown text with a title, each kind by its reader."""
+"""Read files as Markdown with a title, each kind with its reader."""
 
 import mimetypes
 import re
@@ -28,18 +28,18 @@ _PLAIN_TEXTS = (
     ".txt", ".text", "", ".adoc", ".asc", ".cfg", ".conf", ".debian", ".example", ".ini", ".log", ".man", ".org",
     ".rst", ".sample", ".tex", ".toml", ".yaml", ".yml",
 )  # fmt: skip
-"""Files of plain text; those without an ending, such as README and NEWS, among them."""
+"""Plain text files, including those without a suffix, such as README and NEWS."""
 _LONGEST_TITLE = 200
 _LONGEST_FIRST_LINE = 120
 
 
 def read_document(path: Path) -> Document:
-    """The document in a file that `kind_of` knows; its title is one line of at most 200 characters.
+    """Read a file of a kind that `kind_of` knows; its title is one line of at most 200 characters.
 
-    Where there is none, it is the file's name.
+    Without a title, the file's name is used.
 
     Raises:
-        Unreadable: it is broken, locked or of another kind than its name says, or there is no text in it.
+        Unreadable: it is broken, locked, not of the kind that its name says, or has no text.
         OSError: the file cannot be opened.
     """
     content = path.read_bytes()
@@ -55,7 +55,7 @@ def read_document(path: Path) -> Document:
 
 
 def _day(document: Document, kind: str, path: Path) -> str | None:
-    """What the text's author wrote stands before the name, and the name before what a program noted when it saved."""
+    """Its date: from the text, else from the file name, else from metadata that a program saved."""
     in_text = None if kind in _TABLES else day_in_head(document.text) or day_of_change(document.text)
     in_name = in_text or document.changed or day_in_name(path.stem)
     return in_name or document.published if kind in _READ_APART else document.published or in_name
@@ -78,12 +78,12 @@ def _read_text(content: bytes, path: Path) -> Document:
 
 
 _FEWEST_COMMENTS, _COMMENTED = 10, 4
-"""Where so many lines, and one in so many, begin with `#`, they are comments, not headings; chosen on NUT's sample
-settings."""
+"""If at least this many lines, and one in this many, start with `#`, they are comments, not headings; chosen on the
+sample settings of NUT."""
 
 
 def _with_comments(text: str) -> str:
-    """A text of settings with its comments as text: in Markdown `# text` would be a heading."""
+    """A settings file with its comments as text: in Markdown `# text` would be a heading."""
     lines = [line for line in text.split("\n") if line.strip()]
     comments = sum(line.startswith("#") for line in lines)
     if comments < max(_FEWEST_COMMENTS, len(lines) / _COMMENTED):
@@ -106,13 +106,13 @@ READERS: dict[str, Callable[[bytes, Path], Document]] = {
     ".csv": read_csv,
     ".tsv": read_csv,
 }
-"""How to read a file in this process, by the end of its name in lower case."""
+"""Readers that run in this process, by file suffix in lower case."""
 
 KINDS = frozenset({*READERS, *_READ_APART})
-"""Files that are read, by the end of their names."""
+"""Suffixes of files that are read."""
 
 _NAMED_TYPES = mimetypes.MimeTypes()
-"""Types that Python itself knows by their endings, and not those of the machine, which differ."""
+"""The types that Python knows by suffix, without those of the machine, which differ."""
 
 _DATA_SIGNS = ("{", "<")
 _NO_TEXT = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
@@ -120,12 +120,12 @@ _LOOKED_AT = 4_096
 
 
 def kind_of(path: Path) -> str | None:
-    """The end of a file's name by which it is read, "" for plain text; None for a file that is not read.
+    """The suffix that selects a file's reader, "" for plain text; None for a file that is not read.
 
-    Plain text is also what ends in no known way, such as `README.servers`, and begins as UTF-8 text that is no data.
+    A file with an unknown suffix, such as `README.servers`, is plain text if it starts with UTF-8 text and is no data.
 
     Raises:
-        OSError: a file without a known ending cannot be opened.
+        OSError: a file with an unknown suffix cannot be opened.
     """
     kind = path.suffix.lower()
     if kind in KINDS:
@@ -142,7 +142,7 @@ def kind_of(path: Path) -> str | None:
 _FRONT_MATTER = re.compile(
     r"\A\s*(?:---[ \t]*\n(?:.*\n){0,200}?(?:---|\.\.\.)|\+\+\+[ \t]*\n(?:.*\n){0,200}?\+\+\+)[ \t]*(?:\n|\Z)"
 )
-"""Of YAML or TOML."""
+"""In YAML or TOML."""
 
 _FRONT_VALUE = re.compile(r"^(title|date)[ \t]*[:=][ \t]*(\S.*)$", re.MULTILINE)
 
@@ -153,10 +153,10 @@ def _without_quotes(title: str) -> str:
 
 
 def _first_line(text: str, path: Path) -> str:
-    """A mail's subject, else the first line, where it does not stand apart as a title does with the file's name.
+    """A mail's subject, else the first line; with the file's name, unless the line stands apart as a title does.
 
-    For a sentence it is that name alone. What does not stand apart may be a letterhead: two letters of a firm have the
-    same.
+    If the first line is a sentence, the file's name alone. A line that does not stand apart may be a letterhead, which
+    several letters share.
     """
     mail = HeaderParser().parsestr(text.lstrip())
     if mail["From"] and mail["Subject"]:

@@ -1,4 +1,4 @@
-"""Tables in text files, their columns parted by commas, semicolons, tabs or bars."""
+"""Tables in text files, with columns separated by commas, semicolons, tabs or bars."""
 
 import csv
 import io
@@ -17,15 +17,15 @@ _SAMPLE_CHARACTERS = 64_000
 _SAMPLE_ROWS = 50
 _NAMES_AND_A_ROW = 3
 _EXCEL_HINT = re.compile(r"sep=(.)\r?\n")
-"""Excel's own word on what parts the columns of the file."""
+"""Excel's line that names the delimiter."""
 _YEAR = re.compile(r"(?:19|20)\d\d\Z")
 
 
 def read_csv(content: bytes, path: Path, *, most_rows: int = _MOST_ROWS) -> Document:
-    """Of each table what stands above it, the names of its columns, then each row with them.
+    """For each table the text above it, its column names, and each row with them.
 
     Raises:
-        Unreadable: it is not text.
+        Unreadable: the file is not text.
     """
     text = clean(decode(content))
     hint = _EXCEL_HINT.match(text)
@@ -39,9 +39,9 @@ def read_csv(content: bytes, path: Path, *, most_rows: int = _MOST_ROWS) -> Docu
 
 
 def _delimiter(text: str) -> str:
-    """The one that gives most rows the same number of columns, and more than one.
+    """The delimiter that gives most rows the same number of columns, more than one.
 
-    csv.Sniffer goes by letters, not by rows, and takes a comma within Japanese or quoted text for a delimiter.
+    csv.Sniffer looks at characters, not rows, and mistakes commas within Japanese or quoted text for delimiters.
     """
     sample = text[:_SAMPLE_CHARACTERS]
     return max(_DELIMITERS, key=lambda delimiter: _evenness(sample, delimiter))
@@ -55,7 +55,7 @@ def _evenness(sample: str, delimiter: str) -> tuple[float, int]:
 
 
 def _first_rows(reader: Iterator[list[str]], most: int) -> tuple[list[list[str]], str]:
-    """At most so many rows, and what is said of those left unread."""
+    """At most `most` rows, and a note about those not read."""
     rows: list[list[str]] = []
     try:
         rows.extend(islice(reader, most))
@@ -66,9 +66,9 @@ def _first_rows(reader: Iterator[list[str]], most: int) -> tuple[list[list[str]]
 
 
 def _tables(rows: Iterable[list[str]]) -> list[list[list[str]]]:
-    """Tables below each other. After an empty row another one begins where names stand above figures.
+    """Tables below each other. After an empty row, a new table starts if names stand above figures.
 
-    A row without a figure may also be one of the table above, such as `Yard; ; open`, where it cannot hold names.
+    A row without figures that cannot be names, such as `Yard; ; open`, belongs to the table above.
     """
     tables: list[list[list[str]]] = []
     for has_text, group in groupby(rows, key=any):
@@ -87,14 +87,14 @@ def _begins_table(block: Sequence[list[str]], above: Sequence[list[str]]) -> boo
 
 
 def _holds_values(row: Sequence[str], below: Sequence[list[str]], above: Sequence[list[str]]) -> bool:
-    """Whether a row can hold no names: it names nothing above a figure, or says what is a value in the same column."""
+    """Whether a row cannot be names: it has a gap above a figure, or a value that recurs in its column."""
     gap = any(not name and _is_figure(value) for name, value in zip(row[1:], below[0][1:], strict=False))
     values = {each for other in (*above, *below) if any(map(_is_figure, other)) for each in enumerate(other)}
     return gap or any(each in values for each in enumerate(row) if each[0] and each[1])
 
 
 def _table(rows: list[list[str]]) -> tuple[list[str], list[str]]:
-    """What stands above a table, and its lines: the names of its columns, if it has any, and each row with them."""
+    """The text above a table, and its lines: column names, if any, and each row with them."""
     start = _start(rows)
     names, height = column_names(rows[start:])
     lines = ["; ".join(filter(None, names)), *(table_row(names, row) for row in rows[start + height :])]
@@ -102,9 +102,9 @@ def _table(rows: list[list[str]]) -> tuple[list[str], list[str]]:
 
 
 def _start(rows: Sequence[list[str]]) -> int:
-    """Where the table begins: at a row that names as many columns as most rows fill; the first may have no name.
+    """The first row of the table: one that names as many columns as most rows fill; the first column may lack a name.
 
-    A remark may hold a comma, and so have several cells, and spreadsheets save it as wide as the table.
+    A remark above the table may have a comma, and so several cells; spreadsheets save it as wide as the table.
     """
     usual_count = Counter(map(_cell_count, rows)).most_common(1)[0][0]
     starts = [place for place, row in enumerate(rows) if _is_wide(row)] or [*range(len(rows))]
@@ -119,7 +119,7 @@ def _start(rows: Sequence[list[str]]) -> int:
 
 
 def column_names(table: Sequence[Sequence[str]]) -> tuple[list[str], int]:
-    """The names of a table's columns, and on how many rows they stand. A first row of numbers holds none."""
+    """A table's column names, and how many rows they take. A first row of numbers has no names."""
     if _on_two_rows(table):
         return _names_of_both(table[0], table[1]), 2
     first, below = (*table, [])[:2]
@@ -130,9 +130,9 @@ def column_names(table: Sequence[Sequence[str]]) -> tuple[list[str], int]:
 
 
 def _on_two_rows(table: Sequence[Sequence[str]]) -> bool:
-    """Whether the second row goes on with the names: parts of what stands above them, or units.
+    """Whether the second row continues the names, with parts of those above or units.
 
-    The first column is named once, and there are figures below.
+    Then the first column is named once, and there are figures below.
     """
     if len(table) < _NAMES_AND_A_ROW:
         return False
@@ -143,7 +143,7 @@ def _on_two_rows(table: Sequence[Sequence[str]]) -> bool:
 
 
 def _names_of_both(upper: Sequence[str], lower: Sequence[str]) -> list[str]:
-    """A name of the upper row holds for the columns to its right that have none of their own."""
+    """Join the names of both rows; a name in the upper row also covers columns to its right without one."""
     names, over = [], ""
     for above, below in zip_longest(upper, lower, fillvalue=""):
         over = above or (over if below else "")
@@ -160,6 +160,6 @@ def _cell_count(row: Sequence[str]) -> int:
 
 
 def _is_figure(cell: str) -> bool:
-    """A number or a day; a year alone may be the name of a column."""
+    """A number or date; a year alone may be a column name."""
     digits = any(map(str.isdigit, cell)) and not any(map(str.isalpha, cell))
     return digits and not _YEAR.match(cell)

@@ -1,4 +1,4 @@
-"""What every reader makes of a file: text from its bytes, in the encodings met in English and Japanese, and its day."""
+"""What all readers share: the document, decoding of English and Japanese text, and dates."""
 
 import calendar
 import re
@@ -17,15 +17,15 @@ class Document(NamedTuple):
     title: str
     text: str
     note: str = ""
-    """What of the file was not read; "" where all was."""
+    """What was not read; "" if everything was."""
     published: str | None = None
-    """The day that the file itself tells, as YYYY-MM-DD."""
+    """The date in the file, as YYYY-MM-DD."""
     changed: str | None = None
-    """The day of its last change, where a line that is no part of its text tells it."""
+    """The date of its last change, from a line outside its text."""
 
 
 class Unreadable(Exception):  # noqa: N818 - said of the file
-    """The file holds nothing that can be read; the message is the reason."""
+    """The file cannot be read; the message is the reason."""
 
 
 _MARKUP = re.compile(r"\s*+(?:#{1,6}\s+|`{3,}+|~{3,}+)++")
@@ -33,18 +33,18 @@ _PAGE = re.compile(r"(?:^| › )p\. \d+\Z")
 
 
 def as_prose(line: str) -> str:
-    """A line that was never Markdown, without what would make a heading or the start of a code block of it."""
+    """A plain text line, without marks that would make it a heading or code block in Markdown."""
     markup = _MARKUP.match(line)
     return line[markup.end() :] if markup else line
 
 
 def page_heading(number: int) -> str:
-    """The heading of what stands on a page, counted from 1."""
+    """The heading of a page, counted from 1."""
     return f"## p. {number}"
 
 
 def without_page(heading: str) -> str:
-    """A passage's heading as it is searched: a page's number says nothing of the subject."""
+    """A heading without its page number, which says nothing about the subject."""
     return _PAGE.sub("", heading)
 
 
@@ -53,36 +53,36 @@ _HIRAGANA = re.compile("[\u3041-\u3096]")
 _HALF_WIDTH_KANA = re.compile("[\uff61-\uff9f]")
 _WESTERN_MARKS = re.compile("[\x80-\xff]")
 _MOST_WESTERN_MARKS = 0.2
-"""Of a text's characters: Russian or Greek read as Windows-1252 has more; of the Western lines below, 5 have."""
+"""Of a text's characters: Russian or Greek read as Windows-1252 has more; 5 of the Western lines below have."""
 _JAPANESE_RUN = re.compile("[\u3005\u3041-\u30ff\u4e00-\u9fff\uff61-\uff9f]+")
 _KANA = re.compile("[\u3041-\u30ff]")
 _MISREAD = re.compile(
     "(?<![\uff61-\uff9f])[\uff61-\uff9f](?![\uff61-\uff9f])|[\x80\ue000-\uf8ff]"
     "|(?<=[A-Za-z])[\u4e00-\u9fff\uf900-\ufaff](?![\u3041-\u9fff])|[\u4e00-\u9fff\uf900-\ufaff](?=[a-z])"
 )
-"""What Windows-1252 is in Shift JIS: a lone half-width letter for £, a control sign for €, `’s` or `áb` a character.
+"""Windows-1252 read as Shift JIS: a lone half-width letter for £, a control sign for €, a character for `’s` or `áb`.
 
-Of the lines that it was chosen on, from installed packages and this project's own texts, each by itself, 99% of 15,064
-with signs or accents are read right and 99.8% of 10,252 in Shift JIS and EUC-JP; of 76,832 single words with accents,
-on which it was not chosen, 74%. charset-normalizer reads 50% and 62% of 1,500 lines of each kind right, and 92% and 91%
-where it has only these encodings to choose from.
+Chosen on lines of installed packages and this project, each read alone: 99% of 15,064 lines with signs or accents are
+read right, and 99.8% of 10,252 lines in Shift JIS and EUC-JP; of 76,832 single words with accents, not used for the
+choice, 74%. charset-normalizer reads 50% and 62% of 1,500 lines of each kind right, and 92% and 91% if it is limited to
+these encodings.
 """
 _DECLARED_ENCODING = re.compile(
     r"windows-125[0-8]|iso-8859-\d{1,2}|koi8-[ru]|gb(2312|k|18030)|big5(-?hkscs)?|euc-kr|ks_c_5601-1987", re.IGNORECASE
 )
-"""Encodings that the bytes alone do not tell; a page's word may name any codec that Python has."""
+"""Declared encodings that are accepted, because the bytes alone do not show them."""
 _WIDER = {"gb2312": "gb18030", "gbk": "gb18030", "iso-8859-1": "cp1252"}
-"""What pages declared so are in fact written in."""
+"""The encodings that such pages really use."""
 
 
 def decode(content: bytes, *, declared_encoding: str = "") -> str:
-    """The text of bytes in UTF-8, UTF-16 with its mark, Shift JIS, EUC-JP, ISO-2022-JP or Windows-1252.
+    """Decode UTF-8, UTF-16 with a byte order mark, Shift JIS, EUC-JP, ISO-2022-JP or Windows-1252.
 
-    It is told from the bytes alone. The `declared_encoding` counts where the bytes are none of these for sure:
-    declarations are often wrong.
+    The encoding is detected from the bytes. The `declared_encoding` counts only if that is uncertain: declarations are
+    often wrong.
 
     Raises:
-        Unreadable: in none of these do the bytes make text.
+        Unreadable: the bytes are no text in any of these.
     """
     for mark, encoding in _MARKS.items():
         if content.startswith(mark):
@@ -114,13 +114,13 @@ def _guess(content: bytes, declared_encoding: str) -> str:
 
 
 def _is_japanese(text: str) -> bool:
-    """Whether a reading of bytes that may be Windows-1252 has more of Japanese than of misread signs."""
+    """Whether text decoded as Japanese has more Japanese than misread Windows-1252 characters."""
     runs = [run for run in _JAPANESE_RUN.findall(text) if len(run) > 1 or _KANA.match(run)]
     return sum(map(len, runs)) >= len(_MISREAD.findall(text))
 
 
 def _kana(text: str) -> int:
-    """How Japanese a reading looks: a wrong one is full of half-width letters."""
+    """How Japanese a text looks: wrongly decoded text is full of half-width letters."""
     return len(_HIRAGANA.findall(text)) - len(_HALF_WIDTH_KANA.findall(text))
 
 
@@ -143,19 +143,19 @@ _PDF_DAY = re.compile(r"(?:D:)?(\d{4})(\d{2})(\d{2})")
 
 
 def day_of(stamp: str) -> str | None:
-    """The day that a time in ISO 8601 begins with, as YYYY-MM-DD; None for anything else."""
+    """The date of an ISO 8601 time, as YYYY-MM-DD; None for anything else."""
     match = _ISO_DAY.match(stamp.strip().strip("\"'"))
     return _valid(match[1]) if match else None
 
 
 def day_in_name(stem: str) -> str | None:
-    """The last day in a file's name."""
+    """The last ISO date in a file's name."""
     days = [day for match in _ISO_DAY.finditer(stem) if (day := _valid(match[1]))]
     return days[-1] if days else None
 
 
 def day_of_pdf(stamp: str) -> str | None:
-    """The day of a time as PDF files write it: `D:20250301120000+09'00'`."""
+    """The date of a time in PDF format: `D:20250301120000+09'00'`."""
     match = _PDF_DAY.match(stamp.strip())
     return _valid("-".join(match.groups())) if match else None
 
@@ -179,7 +179,7 @@ _WRITTEN_DAY = re.compile(
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(r" ?[a-z0-9\u3041-\u3096]", re.IGNORECASE)
-"""After a day: it belongs to a sentence, or to a span of time."""
+"""After a date: it is part of a sentence or a span of time."""
 
 _APART = re.compile(r"[·•・|,、;()。/]|[.!?] |(?<!\d) [–—-] ")
 _BEFORE = re.compile(
@@ -188,15 +188,15 @@ _BEFORE = re.compile(
 _AFTER = re.compile(
     rf"(?P<named>{ja.AFTER_DATE})?(?:\)?\Z|[T ]?\d{{1,2}}[:時]| ?[^\w\s:~)〈–—-]| [–—-] (?!\d)| [{CJK}])"
 )
-"""A day apart ends its line or its part of it, also with the time; a sentence that goes on behind brackets owns it."""
+"""A separate date ends its line or a part of it, with or without a time; within a sentence it does not count."""
 _HEAD_LINES = 3
 
 
 def day_in_head(text: str) -> str | None:
-    """The day that a text's head gives as its own: its first three lines, or fewer before a table.
+    """The text's own date, from its first three lines, or fewer before a table.
 
-    It stands under the title, by itself or named as the date, else in the title. A day that a sentence speaks of, or
-    that has another name, is not the text's own.
+    It is below the title, alone or named as the date, else in the title. A date within a sentence or with another name
+    does not count.
     """
     lines = (re.sub(r"[#*_>]+", "", line).strip() for line in unicodedata.normalize("NFKC", text[:2000]).split("\n"))
     prose = takewhile(lambda line: not line.startswith("|"), filter(None, map(without_page, lines)))
@@ -223,9 +223,9 @@ _END_LINES = 10
 
 
 def day_of_change(text: str) -> str | None:
-    """The day that a line names as that of the text's last change: `Last modified: 12 May 2026`; the last such line's.
+    """The date in the last line such as `Last modified: 12 May 2026`.
 
-    Lines are looked at in the first ten and the last ten that are not empty.
+    Only the first and last ten lines that are not empty are checked.
     """
     lines = [line for line in unicodedata.normalize("NFKC", text).split("\n") if line.strip("#*_>- \t")]
     ends = lines[:_END_LINES] + lines[max(_END_LINES, len(lines) - _END_LINES) :]

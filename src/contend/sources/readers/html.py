@@ -1,6 +1,6 @@
-"""HTML to Markdown text: what a reader of the page reads, with its headings, lists, tables and code.
+"""Convert HTML to Markdown: the visible text, with headings, lists, tables and code.
 
-What a page hides from its readers is kept only where it may speak to AI systems, and named as hidden.
+Hidden text is kept only if it may address AI systems, and is marked as hidden.
 """
 
 import re
@@ -30,7 +30,7 @@ _UNSEEN_TAGS = frozenset(
 _AROUND = frozenset({"nav", "aside", "footer"})
 _AROUND_ROLES = frozenset({"navigation", "search", "contentinfo", "complementary"})
 _AROUND_CLASSES = frozenset({"navheader", "navfooter"})
-"""DocBook's, which tells no roles."""
+"""DocBook's, which sets no roles."""
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _BLOCKS = frozenset(
     {"body", "main", "header", "section", "article", "div", "form", "details", "summary", "figure", "figcaption"}
@@ -38,12 +38,12 @@ _BLOCKS = frozenset(
 ).union(_HEADINGS, _AROUND)
 
 _PARTS = frozenset({"td", "th", "dt", "dd"})
-"""What is put together once it has ended."""
+"""Elements that are assembled at their end."""
 _LONGEST_LINE = 150
-"""Characters of one that heads what follows."""
+"""The most characters of a line that acts as a heading."""
 
 LARGE_PAGE = 200_000
-"""Bytes above which a page is read in a process apart: its attributes alone may become two hundred times as much."""
+"""Larger pages, in bytes, are read in a separate process: attributes can expand two hundred times."""
 
 _MOST_TAGS = 20_000
 
@@ -57,7 +57,7 @@ _DAYS = (
     "dc.date",
     "date",
 )
-"""The `meta` elements that tell a page's day, the surest first."""
+"""The `meta` elements with a page's date, most reliable first."""
 
 
 _HIDDEN_STYLE = re.compile(
@@ -68,9 +68,9 @@ _HIDDEN_STYLE = re.compile(
 
 
 def html_to_markdown(html: str) -> Document:
-    """The page without scripts, styles, navigation and footers; with the latter where nothing else has text.
+    """The page without scripts, styles, navigation and footers; with the latter two if nothing else has text.
 
-    Its title is what `<title>` says, "" without one, its day what a `meta` element tells.
+    Its title is that of `<title>`, or "", its date that of a `meta` element.
     """
     page = _read(html, _UNSEEN_TAGS | _AROUND).page()
     return page if page.text else _read(html, _UNSEEN_TAGS).page()
@@ -80,9 +80,7 @@ _CODE_OR_MARK = re.compile(
     r"((?<!`)(`+)(?!`)(?s:.{1,2000}?)(?<!`)\2(?!`)|^\*\*[^*\n]{1,150}\*\*$)|\\#+[ ]?|\\([*_`~\[\]<>+.)-])|\*+|~~",
     re.MULTILINE,
 )
-"""Code and lines that are all bold, which stay as they are; marks that trafilatura has escaped because they are text;
-and those of bold, italic and struck out.
-"""
+"""Code and bold lines, which stay; marks that trafilatura escaped; and marks of bold, italic and strikethrough."""
 
 
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w-]{1,40})", re.IGNORECASE)
@@ -90,12 +88,12 @@ _HEAD = 4096
 
 
 def read_web_page(body: bytes, charset: str) -> str:
-    """A web page's own text as Markdown; `charset` as its server named it, "" where it did not.
+    """A web page's main text as Markdown; `charset`: as the server says, or "".
 
-    Without what sites put around it; with most of that where trafilatura finds nothing or is not installed.
+    Most of what surrounds the main text stays if trafilatura finds none or is not installed.
 
     Raises:
-        Unreadable: it is not text.
+        Unreadable: the page is not text.
     """
     meta = _META_CHARSET.search(body[:_HEAD])
     html = decode(body, declared_encoding=charset or (meta[1].decode() if meta else ""))
@@ -106,7 +104,7 @@ def read_web_page(body: bytes, charset: str) -> str:
 
 
 def _extract(html: str) -> str | None:
-    """By trafilatura; a page of over 20,000 tags takes it seconds."""
+    """The main text by trafilatura, which takes seconds for pages of over 20,000 tags: these are skipped."""
     if html.count("<") > _MOST_TAGS:
         return None
     try:
@@ -121,7 +119,7 @@ def _extract(html: str) -> str | None:
 
 
 def _join_terms(page: HtmlElement) -> None:
-    """Puts terms into their definitions: trafilatura makes items of both that do not know each other."""
+    """Move terms into their definitions: trafilatura would make separate items of both."""
     for definition in [*page.iter("dd")]:
         terms = [*takewhile(lambda element: element.tag == "dt", definition.itersiblings(preceding=True))]
         names = [" ".join(term.text_content().split()).rstrip("¶ ") for term in reversed(terms)]
@@ -143,13 +141,13 @@ def _read(html: str, skip: frozenset[str]) -> "_PageReader":
 
 
 class _Terms:
-    """A definition list while it is read: the terms since the last definition, and what stands below them."""
+    """A definition list while it is read: the terms since the last definition, and the blocks below them."""
 
     def __init__(self) -> None:
         self.terms: list[str] = []
         self.body: list[str] = []
         self.level = 0
-        """Of the headings that terms became; 0 where none did."""
+        """The level of the headings that terms became; 0 if none did."""
 
     def take(self) -> tuple[list[str], list[str]]:
         taken = self.terms, self.body
@@ -158,7 +156,7 @@ class _Terms:
 
 
 class _PageReader:
-    """Blocks of text, from what the parser tells of a page; it ends every tag that it begins."""
+    """Collects blocks of text from parser events; the parser ends every tag that it starts."""
 
     def __init__(self, skip: frozenset[str]) -> None:
         self.title: list[str] = []
@@ -180,7 +178,7 @@ class _PageReader:
         self._bold_depth = 0
         self._is_bold = True
         self._has_anchor = False
-        # What is open, the innermost last: lists of blocks, to the last of which a block goes; tables; terms.
+        # Open elements, innermost last: lists of blocks, where new blocks go to the last; cells; tables; terms.
         self._outs = [self.blocks]
         self._spans: list[tuple[int, int]] = []
         self._tables: list[list[list[Cell]]] = []
@@ -211,7 +209,7 @@ class _PageReader:
             self._open(tag, attributes)
 
     def _enter(self, attributes: Mapping[str, str]) -> None:
-        """Count an element that hides what is in it or stands around the text, and all within such a one."""
+        """Count an element that is hidden or surrounds the main text, and all elements within it."""
         if self._hidden_depth or _is_hidden(attributes):
             self._hidden_depth += 1
         if self._around_depth or (self._skip >= _AROUND and _is_around(attributes)):
@@ -235,7 +233,7 @@ class _PageReader:
             self._close(tag)
 
     def _step_around(self, step: int) -> None:
-        """In or out of an element that says by role or class that it stands around the text, and all within it."""
+        """Enter or leave an element that surrounds the main text by its role or class, or one within it."""
         if {self._around_depth, self._around_depth + step} == {0, 1}:
             self._end_block()
             self._skip_depth += step
@@ -251,7 +249,7 @@ class _PageReader:
             self.around.append(text)
 
     def comment(self, text: str) -> None:
-        if "<!--" not in text:  # else it never closed, and the rest of the page is in it
+        if "<!--" not in text:  # else the comment never ended, and contains the rest of the page
             self._unseen_texts.append(text)
 
     def close(self) -> None:
@@ -336,20 +334,20 @@ class _PageReader:
         self._has_anchor = False
 
     def _heads(self, line: str) -> bool:
-        """Whether a line is meant to head what follows: all bold, or one that links lead to and that is no sentence."""
+        """Whether a line acts as a heading: all bold, or the target of links and no sentence."""
         is_target = self._has_anchor and not line.endswith((*SENTENCE_STOPS, ",", ":", ";", "、", "："))
         is_apart = not self._mark and not self._spans and "*" not in line
         return is_apart and len(line) <= _LONGEST_LINE and (self._is_bold or is_target)
 
 
 def _is_around(attributes: Mapping[str, str]) -> bool:
-    """Whether an element stands around a page's text, by its role or class."""
+    """Whether an element surrounds the main text, by its role or class."""
     classes = attributes.get("class", "").split()
     return attributes.get("role", "") in _AROUND_ROLES or not _AROUND_CLASSES.isdisjoint(classes)
 
 
 def _is_hidden(attributes: Mapping[str, str]) -> bool:
-    """Whether an element's own attributes hide its text. White text on a background of its own is seen."""
+    """Whether an element's attributes hide its text. White text with its own background is visible."""
     style = attributes.get("style", "")
     hides = _HIDDEN_STYLE.search(style)
     return "hidden" in attributes or (hides is not None and not ("color" in hides[0] and "background" in style))

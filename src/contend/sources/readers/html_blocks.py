@@ -1,4 +1,4 @@
-"""Tables and definition lists of HTML pages as blocks of Markdown. Pure."""
+"""Tables and definition lists of HTML pages as Markdown blocks. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,7 +6,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 _LONGEST_DEFINITION = 600
-"""Characters, Japanese ones counted twice: a longer one stands under its term as under a heading."""
+"""In characters, Japanese ones counted twice: a longer definition gets its term as heading."""
 _LONGEST_TERM = 150
 _LONGEST_CELL = 2_000
 _MOST_SPAN = 100
@@ -19,13 +19,13 @@ _TERM_END = re.compile(r"[:：?？!！]\Z")
 
 
 class Entry(str):
-    """A term without a definition, as tables of contents have them."""
+    """A term without a definition, as in tables of contents."""
 
     __slots__ = ()
 
 
 class Cell(NamedTuple):
-    """A cell's blocks, and over how many columns and rows it goes."""
+    """A cell's blocks, and how many columns and rows it spans."""
 
     blocks: list[str]
     columns: int = 1
@@ -34,12 +34,12 @@ class Cell(NamedTuple):
 
 
 def span_of(value: str) -> int:
-    """A `colspan` or `rowspan` as written, 1 to 100."""
+    """The value of a `colspan` or `rowspan`, 1 to 100."""
     return min(max(int(value), 1), _MOST_SPAN) if value.isascii() and value.isdecimal() else 1
 
 
 def table_blocks(rows: Sequence[Sequence[Cell]]) -> list[str]:
-    """The rows with the names of their columns above; of a table that only frames its content, that content."""
+    """The rows below their column names; for a table that is only layout, its content."""
     filled = [row for row in rows if any(cell.blocks for cell in row)]
     cells = [cell for row in filled for cell in row]
     if len(filled) < 2 or max(map(len, filled)) < 2 or not all(map(_is_data, cells)):  # noqa: PLR2004 - a table has two
@@ -61,7 +61,7 @@ def _framed(row: Sequence[Cell]) -> list[str]:
 
 
 def _grid(rows: Sequence[Sequence[Cell]]) -> list[list[str]]:
-    """Each row's texts; one over several rows stands in each of them, one over several columns in the first."""
+    """The texts of each row; a cell over several rows is repeated, one over several columns is in the first."""
     above: dict[int, tuple[str, int]] = {}
     grid: list[list[str]] = []
     for row in rows:
@@ -87,7 +87,7 @@ def _cell_text(cell: Cell) -> str:
 
 
 def inline(block: str) -> str:
-    """What a block says, on one line: without fences of code, marks of items and headings."""
+    """A block on one line, without code fences and marks of items and headings."""
     return _INLINE_MARK.sub("", " ".join(block.strip("`").split()))
 
 
@@ -96,10 +96,9 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def definition_blocks(terms: Sequence[str], body: Sequence[str], level: int) -> list[str]:
-    """Terms and what stands below them.
+    """Terms with their definition.
 
-    A short definition is an item of a list together with its term; a long one stands under the term as under a heading
-    of the `level`.
+    A short definition is a list item with its term; a long one gets the term as a heading of this `level`.
     """
     if all(isinstance(block, Entry) for block in body):
         return [*(Entry(f"- {term}") for term in terms), *body]
@@ -114,18 +113,18 @@ def definition_blocks(terms: Sequence[str], body: Sequence[str], level: int) -> 
 
 
 def definition_lead(terms: Sequence[str]) -> str:
-    """What a definition begins with: `a, b: `."""
+    """The start of a definition: `a, b: `."""
     term = ", ".join(terms)
     return f"{term} " if not term or _TERM_END.search(term) else f"{term}: "
 
 
 def closing(level: int) -> str:
-    """Ends what stands under headings of the level and deeper ones: a heading without a name."""
+    """A heading without a name, which ends the sections of this level and deeper ones."""
     return "#" * min(level, _DEEPEST)
 
 
 def without_idle_closings(blocks: Sequence[str]) -> Iterator[str]:
-    """The blocks without closings of what the next heading or closing ends as well, or the page."""
+    """Drop closings that the next heading, closing or the end of the page makes redundant."""
     for block, following in zip_longest(blocks, blocks[1:], fillvalue=""):
         next_level = len(following) - len(following.lstrip("#"))
         is_idle = not following or 0 < next_level <= len(block)

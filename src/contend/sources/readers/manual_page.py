@@ -1,13 +1,13 @@
-"""Manual pages as `man` prints them: plain text whose headings are told by how far they stand from the margin."""
+"""Manual pages as `man` prints them: plain text with headings marked by their indentation."""
 
 import re
 
 _HEAD = re.compile(r"\s*(?P<name>[\w.:+@-]+\(\w{1,8}\))\s.*\s(?P=name)\s*\n", re.IGNORECASE)
-"""The first line of such a page: its name at both ends."""
+"""The first line of such a page, with its name at both ends."""
 _SECTION = re.compile(r"^(?=[A-Z])[^\n]{1,80}$", re.MULTILINE)
 _PART = re.compile(r"^ {3}(?=\S)(?P<name>[^\n]{1,80})$", re.MULTILINE)
 _PROMPT = re.compile(r"^[ \t]+(?P<line>#[^\n`]*\S)[ \t]*$", re.MULTILINE)
-"""A command behind a shell's prompt, which is no heading."""
+"""A command after a root shell's prompt, which is no heading."""
 
 
 def manual_page(text: str) -> tuple[str, str] | None:

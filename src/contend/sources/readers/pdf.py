@@ -21,7 +21,7 @@ MOST_PAGES = 1_000
 _MOST_SECONDS = 60.0
 
 _TITLE_CHARACTERS = 3_000
-"""Where on the first page a title is looked for."""
+"""The first characters of the first page, where the title is searched."""
 
 _DAYS = ("CreationDate", "ModDate")
 _BROKEN_CHARACTERS = 60
@@ -31,17 +31,17 @@ _FILE_NAME = re.compile(
     r"(?:^microsoft word - .*|.*\.(?:docx?|odt|rtf|tex|dvi|ps|pdf|indd|html?|md|txt|pptx?|xlsx?)|untitled.*|無題.*)\Z",
     re.IGNORECASE,
 )
-# PDFium keeps state of its own for the whole process.
+# PDFium has global state.
 _ONE_AT_A_TIME = threading.Lock()
 
 
 def read_pdf(
     content: bytes, path: Path, *, most_pages: int = MOST_PAGES, most_seconds: float = _MOST_SECONDS
 ) -> Document:
-    """The text with a heading for each page, without running heads; a title from its properties or its first page.
+    """The text with a heading per page, without running heads; the title from the properties or the first page.
 
     Raises:
-        Unreadable: it is broken or locked by a password, or its pages are pictures.
+        Unreadable: it is broken, locked by a password, or scanned.
     """
     texts: list[str | None] = []
     try:
@@ -61,7 +61,7 @@ def read_pdf(
 
 
 def _note(texts: Sequence[str | None], total: int) -> str:
-    """What of so many pages was not read, or, None here, cannot be."""
+    """Which of the `total` pages were not read; unreadable ones are None."""
     numbers = [str(number) for number, text in enumerate(texts, start=1) if text is None]
     notes = []
     if len(texts) < total:
@@ -87,7 +87,7 @@ def _day(pdf: PdfDocument) -> str | None:
 
 
 def _title(pdf: PdfDocument) -> str:
-    """What the properties say, if it is no file's name, else the first lines of the first page that are set big."""
+    """The title in the properties, if it is no file name, else the first large lines of the first page."""
     try:
         title = clean(pdf.get_metadata_value("Title"), single_line=True)
         if title and not _FILE_NAME.match(title):
@@ -110,7 +110,7 @@ def _big_lines(page: PdfTextPage) -> str:
 
 
 def _measured_lines(page: PdfTextPage) -> list[tuple[str, float]]:
-    """The first lines of a page with the height of their characters in points."""
+    """The first lines of a page, with their character height in points."""
     lines = [("", 0.0)]
     for place in range(min(page.count_chars(), _TITLE_CHARACTERS)):
         character = chr(FPDFText_GetUnicode(page, place))
@@ -123,17 +123,17 @@ def _measured_lines(page: PdfTextPage) -> list[tuple[str, float]]:
     return [(line, height) for text, height in lines if (line := clean(text, single_line=True))]
 
 
-# PDFium puts one of these in place of a hyphen that it takes for a line's end, and of that line's end.
+# PDFium writes one of these for a hyphen at the end of a line.
 _LINE_HYPHEN = re.compile("[\ufffe\x02](?:\r?\n)?")
 _STRAY_RETURN = re.compile("\r(?!\n)")
 _LOOK_ALIKES = re.compile("[\ufb00-\ufb06\u2e80-\u2fdf]")
-"""Ligatures, and the radicals that stand for characters in many Japanese files."""
+"""Ligatures, and the radicals that many Japanese files use for characters."""
 
 _EDGE_LINES = 3
 _NUMBER = re.compile(r"\d{1,5}")
 _MOST_NUMBERS = 4
 _RUNNING = 3
-"""A line at the edge of this many pages, but for its page number, is a running head or foot."""
+"""A line that is the same at the edge of this many pages, except for a page number, is a running head or foot."""
 
 _SENTENCE_END = re.compile(r"[.!?。．！？:：][\"'”’»)\]」』）]*\Z")
 _SHORT = 0.6
@@ -143,9 +143,9 @@ _COMPOUND = re.compile(r"(?<![^\W_])[^\W_]+-[^\W_]+")
 
 
 def pages_to_markdown(texts: Sequence[str]) -> str:
-    """The pages' paragraphs, each page under a heading with its number; "" where no page has text.
+    """The paragraphs of the pages, with a heading per page number; "" if no page has text.
 
-    A sentence that goes on over the page stands whole on the page where it begins.
+    A sentence across two pages is put on the first.
     """
     pages = [list(_paragraphs(lines)) for lines in _without_running_heads([_lines(text) for text in texts])]
     for page, after in pairwise([page for page in pages if page]):
@@ -161,7 +161,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _without_running_heads(pages: list[list[str]]) -> list[list[str]]:
-    """The pages without the lines at their edges that other pages have too; a number in them may count the pages."""
+    """Remove lines at the edges of pages that other pages have too, also with a counting page number."""
     counts = Counter(
         variant
         for number, lines in enumerate(pages)
@@ -186,7 +186,7 @@ def _inner(lines: list[str], page: int, running: set[str]) -> list[str]:
 
 
 def _variants(line: str, page: int) -> Iterator[str]:
-    """The line as it is, and with each of its first numbers as its distance to the page's place."""
+    """The line, and variants with each of its first numbers replaced by its distance to the page's index."""
     yield line
     for count, match in enumerate(_NUMBER.finditer(line)):
         if count < _MOST_NUMBERS:
@@ -194,7 +194,7 @@ def _variants(line: str, page: int) -> Iterator[str]:
 
 
 def _paragraphs(lines: list[str]) -> Iterator[str]:
-    """Lines together, parted where one ends early: after the last line of a paragraph, and after a heading."""
+    """Join lines to paragraphs, which end with a short line or a heading."""
     if not lines:
         return
     wide = _full_width(lines)
@@ -214,7 +214,7 @@ def _ends_early(line: str, after: str, wide: int) -> bool:
 
 
 def _full_width(lines: Sequence[str]) -> int:
-    """The width that nine in ten lines keep to."""
+    """The width that nine in ten lines do not exceed."""
     return sorted(map(_width, lines))[len(lines) * 9 // 10]
 
 
@@ -223,7 +223,7 @@ def _width(line: str) -> int:
 
 
 def _finish(page: list[str], after: list[str]) -> None:
-    """Move the rest of the sentence that the page ends within to that page."""
+    """Move the rest of a page's last sentence from the next page to it."""
     if not page:
         return
     lines = "\n".join(page).split("\n")
@@ -236,7 +236,7 @@ def _finish(page: list[str], after: list[str]) -> None:
 
 
 def _sentence_end(text: str) -> int:
-    """Where the first sentence ends."""
+    """The end of the first sentence."""
     rest = sum(len(word) for word in next(iter(split_sentences(text)), "").split())
     for place, character in enumerate(text):
         rest -= not character.isspace()
@@ -246,7 +246,7 @@ def _sentence_end(text: str) -> int:
 
 
 def _with_whole_words(text: str) -> str:
-    """Words that were parted at line ends made whole; the hyphen stays where the word has it elsewhere, or needs it."""
+    """Join words hyphenated at line ends; the hyphen stays if the word has it elsewhere or needs it."""
     compounds = set(_COMPOUND.findall(text))
 
     def whole(match: re.Match[str]) -> str:

@@ -1,8 +1,8 @@
-"""Documents read in a process apart, which is ended when one of them takes too much memory or time.
+"""Read documents in a separate process with limits on memory and time.
 
-What reads PDF, Word and HTML files can be neither stopped nor bounded in a thread, and anybody may have written them. A
-process is started at the first document, reads further ones, and ends when none comes for a while. A request to it is a
-line of JSON and the document's bytes, an answer a line of JSON.
+The readers of PDF, Word and HTML files can be neither stopped nor limited in a thread, and the files are untrusted. A
+process starts with the first document, reads further ones, and ends when idle. A request is a line of JSON and the
+document's bytes, an answer is a line of JSON.
 """
 
 import json
@@ -22,21 +22,21 @@ from typing import Any
 from contend.sources.readers.document import Document, Unreadable
 
 _MOST_BYTES = 1_000_000_000
-"""Of a process's address space, with the 200 MB that Python and the readers themselves take."""
+"""Of a process's address space, of which Python and the readers take 200 MB."""
 _MOST_CHARACTERS = 10_000_000
-"""Of one document's text."""
+"""Of a document's text."""
 _MOST_SECONDS = 75.0
-"""For one document; a reader that minds the time itself stops after four fifths, and gives what it has read by then."""
+"""For one document; the PDF reader stops after four fifths of it, and returns what it has read."""
 _IDLE_SECONDS = 20.0
 _LARGE_KILOBYTES = 300_000
-"""A process that once took as much does not give it back: the next document gets a new one."""
+"""A process that took more memory does not return it, and is replaced for the next document."""
 
 _MAIN = f"from {__name__} import serve; serve()"
 KEPT_VARIABLES = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR")
-"""No key reaches a process that reads what anybody wrote."""
+"""The environment of the process: it reads untrusted files, so it gets no keys."""
 
 _MOST_PROCESSES = 2
-# The one that was used last is the first to be used again: another starts only where two documents are read at once.
+# Last in, first out: a second process starts only if two documents are read at once.
 _places: "LifoQueue[_Child | None]" = LifoQueue()
 for _ in range(_MOST_PROCESSES):
     _places.put(None)
@@ -51,12 +51,12 @@ def read_apart(
     most_pages: int | None = None,
     charset: str = "",
 ) -> Document:
-    """A document as its reader gives it: `kind` is the end of a file's name, or `web` for a page of `charset`.
+    """Read a document; `kind`: a file suffix, or `web` for a web page in this `charset`.
 
-    Blocks; two are read at once.
+    Blocking; at most two documents are read at once.
 
     Raises:
-        Unreadable: what the reader says, or it took more than 1 GB or `most_seconds`.
+        Unreadable: from the reader, or the document took more than 1 GB or `most_seconds`.
     """
     request = {"kind": kind, "name": str(path), "size": len(content), "charset": charset}
     request |= {"most_seconds": 0.8 * most_seconds, "most_pages": most_pages}
@@ -67,7 +67,7 @@ def read_apart(
         began = time.monotonic()
         answer = child.answer(request, content, most_seconds)
         if answer is None and is_reused and time.monotonic() - began < most_seconds:
-            child = _Child()  # the one that waited may have ended just then
+            child = _Child()  # the idle process may have ended just now
             answer = child.answer(request, content, most_seconds)
     finally:
         _places.put(child)
@@ -98,7 +98,7 @@ class _Child:
         return self._end.alive and self._process.poll() is None
 
     def answer(self, request: dict[str, Any], content: bytes, seconds: float) -> dict[str, Any] | None:
-        """What the process says of a document; None where it did not live to say anything."""
+        """The answer about a document; None if the process ended before."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None  # noqa: S101 - both are pipes
         assert stdout is not None  # noqa: S101 - the same
@@ -127,15 +127,15 @@ def _end_process(process: "subprocess.Popen[bytes]") -> None:
 
 
 def serve() -> None:
-    """In the process apart: answer requests until none comes for a while."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asks ends this one
+    """In the separate process: answer requests until idle."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process ends this one
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     import contend.sources.readers.pdf  # noqa: PLC0415 - loaded before memory is bounded and counted
     import contend.sources.readers.word  # noqa: F401, PLC0415 - the same
 
     _bound("RLIMIT_AS", _MOST_BYTES)
-    large = max(_LARGE_KILOBYTES, _most_kilobytes())  # it counts from before this program was loaded
+    large = max(_LARGE_KILOBYTES, _most_kilobytes())  # the maximum includes the time before this program was loaded
     requests = sys.stdin.buffer
     while select.select([requests], [], [], _IDLE_SECONDS)[0] and (line := requests.readline()):
         request = json.loads(line)
@@ -153,7 +153,7 @@ def _most_kilobytes() -> int:
 
 
 def _bound(name: str, most: int) -> None:
-    """As far as the system lets: some know no bound on memory."""
+    """Set a limit, as far as the system supports it."""
     import resource  # noqa: PLC0415 - Windows has none
 
     with suppress(OSError, ValueError):
@@ -179,7 +179,7 @@ def _answer(request: dict[str, Any], content: bytes) -> dict[str, Any]:
 
 
 def _document(request: dict[str, Any], content: bytes, path: Path) -> Document:
-    # Heavy, or about to import this module.
+    # Heavy, or a circular import.
     from contend.sources.readers import READERS, html, pdf, word  # noqa: PLC0415
 
     match request["kind"]:

@@ -1,4 +1,4 @@
-"""Word documents: headings, paragraphs, lists and tables in their order."""
+"""Word documents: headings, paragraphs, lists and tables in order."""
 
 import io
 import re
@@ -24,36 +24,36 @@ from contend.sources.readers.document import Document, Unreadable, as_prose
 from contend.text import clean, one_line, table_row
 
 _MOST_BLOCKS = 50_000
-"""Paragraphs and table rows of one document."""
+"""The most paragraphs and table rows of a document."""
 
 _MOST_UNPACKED_BYTES = 100_000_000
 _DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, SyntaxError),
     *(ValueError, LookupError, AttributeError, TypeError, AssertionError),
 )
-"""How damage shows beside python-docx's own errors: in the archive (RuntimeError: an entry is encrypted), in the XML
-(lxml's error is a SyntaxError), and as parts and elements that are taken to be there."""
+"""Errors of damaged files beside python-docx's own: in the archive (RuntimeError: an encrypted entry), in the XML
+(lxml's error is a SyntaxError), and for missing parts and elements."""
 
 _OLE_MARK = b"\xd0\xcf\x11\xe0"
 _HEADING = re.compile(r"(?:heading (?P<level>[1-9])|title)\Z", re.IGNORECASE)
 _ITEM = "- "
 _MOST_ANCESTORS = 10
 _DEFAULT_TITLE = "Word Document"
-"""What python-docx calls a file that has no properties."""
+"""The title that python-docx gives a file without properties."""
 
 _LIBRARY = "python-docx"
 _TEMPLATE_TIME = datetime(2013, 12, 23, 23, 15, tzinfo=UTC)
-"""When the model was saved of which python-docx makes every new file."""
+"""The time in the template of python-docx, from which it creates every file."""
 
 _MOST_COLUMNS = 100
 _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 
 
 def read_docx(content: bytes, path: Path, *, most_blocks: int = _MOST_BLOCKS) -> Document:
-    """The document's text, inserted changes and boxes included; its headings one level below the title.
+    """The document's text with inserted changes and text boxes; headings are one level below the title.
 
     Raises:
-        Unreadable: it is broken, locked by a password or an older kind of Word file, or unpacks to over 100 MB.
+        Unreadable: it is broken, locked by a password, an older kind of Word file, or over 100 MB unpacked.
     """
     if content.startswith(_OLE_MARK):
         raise Unreadable("locked by a password, or an older kind of Word file: save it as .docx without a password")
@@ -83,7 +83,7 @@ def _read(content: bytes, path: Path, most_blocks: int) -> Document:
 
 
 def _day(document: WordDocument) -> str | None:
-    """When it was last saved, else begun; nothing where the file has no properties, or those of a library's model."""
+    """The date of the last save, else of creation; None without properties or with those of the template."""
     properties = document.core_properties
     day = properties.modified or properties.created
     named_by_library = properties.title == _DEFAULT_TITLE and properties.last_modified_by == _LIBRARY
@@ -100,7 +100,7 @@ def _blocks(document: WordDocument) -> Iterator[str]:
 
 
 def _mark(style: BaseStyle) -> str:
-    """What stands before a paragraph of the style, or of the nearest one that it is based on and that tells."""
+    """The Markdown mark of a style's paragraphs, from the style or the nearest one it is based on."""
     for _ in range(_MOST_ANCESTORS):
         name = style.name or ""
         if heading := _HEADING.match(name):
@@ -127,7 +127,7 @@ def _paragraph(element: CT_P, marks: dict[str, str]) -> Iterator[str]:
 
 
 def _text(paragraph: CT_P) -> str:
-    """What the paragraph shows: no deleted text, no readings above characters, no text of a box anchored in it."""
+    """The paragraph's visible text, without deleted text, ruby readings, and text boxes anchored in it."""
     return "".join(
         node.text or "" if (name := node.tag.rpartition("}")[2]) == "t" else _CHARACTERS.get(name, "")
         for node in paragraph.xpath(".//w:r[not(ancestor::w:rt)]/*")
@@ -136,19 +136,19 @@ def _text(paragraph: CT_P) -> str:
 
 
 def _table_rows(table: CT_Tbl) -> Iterator[str]:
-    """Each row with the names in the first one. A table of one row or column is only a frame around its text."""
+    """Each row with the column names. A table of one row or column is only a frame around its text."""
     rows = [row for row in _cells(table) if any(row)]
     if len(rows) == 1 or all(len(row) == 1 for row in rows):
         yield from (as_prose(cell) for row in rows for cell in row if cell)
     else:
         names, height = column_names(rows)
         for row in rows[height:]:
-            cells = dict.fromkeys(zip_longest(names, row, fillvalue=""))  # one merged over columns of one name, once
+            cells = dict.fromkeys(zip_longest(names, row, fillvalue=""))  # merged cells count once
             yield from filter(None, [table_row([name for name, _ in cells], [value for _, value in cells])])
 
 
 def _cells(table: CT_Tbl) -> Iterator[list[str]]:
-    """The texts of each row's cells; one that is merged over several rows or columns stands in each."""
+    """The cell texts of each row; merged cells are repeated."""
     above: list[str] = []
     for row in table.tr_lst:
         cells: list[str] = []
