@@ -44,7 +44,7 @@ from contend.models.research import FoundPassage
 from contend.prompts import PromptValues
 from contend.prompts.research import FixesPrompt, StepPrompt
 from contend.sources.local import LocalDocuments
-from contend.stores.documents import DocumentStore
+from contend.stores import DocumentStore
 
 COLLECTIONS = Path(__file__).with_name("reading")
 _MARKS_OF_MARKDOWN = str.maketrans("", "", "*_`\\|")

@@ -37,7 +37,7 @@ from contend.prompts import (
     mark_of,
 )
 from contend.retrieval import default_embedder
-from contend.stores.documents import DocumentStore
+from contend.stores import DocumentStore
 from contend.stores.playbooks import PlaybookStore
 from fakes.children import outside
 from fakes.fork_server import Process

@@ -13,7 +13,7 @@ from contend.models.playbook import Bullet, Playbook
 from contend.models.task import CallUsage
 from contend.prompts import PromptBuilderSettings, UserPromptBuilder
 from contend.prompts.judging import ReflectorPrompt
-from contend.stores.documents import DocumentStore
+from contend.stores import DocumentStore
 from contend.stores.playbooks import PlaybookStore
 from fakes.contests import Contest
 from fakes.playbooks import save_playbook

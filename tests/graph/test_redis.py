@@ -18,8 +18,8 @@ from contend.langgraph_compat import cause
 from contend.models.events import RunStarted
 from contend.models.playbook import CurationResult
 from contend.settings import load_settings
+from contend.stores import is_leased, lease
 from contend.stores.checkpoints import open_checkpointer
-from contend.stores.leases import is_leased, lease
 from fakes.children import outside
 from fakes.contests import Contest, Finished, finished_contest, write_workspace
 from fakes.fork_server import Process

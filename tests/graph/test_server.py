@@ -12,7 +12,7 @@ from langgraph_sdk.errors import ConflictError
 from contend.models.options import RunOptions
 from contend.services import Services
 from contend.settings import load_settings
-from contend.stores.leases import lease
+from contend.stores import lease
 from fakes.contests import Contest
 from fakes.guide import definitions
 from fakes.kilns import TOO_FEW

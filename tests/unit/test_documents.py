@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from contend.errors import StoreError
-from contend.stores.documents import DocumentStore, passage_id
+from contend.stores import DocumentStore, passage_id
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from contend.report.build import build_report, published_lines, sum_lines
 from contend.report.plain import with_joined_marks
 from contend.report.reading import read_draft
 from contend.report.references import published_markdown
-from contend.stores.documents import content_id, passage_id
+from contend.stores import content_id, passage_id
 from contend.writing import (
     draft_of,
     faults_of,

@@ -28,7 +28,7 @@ from contend.evidence.pool import (
     with_parts,
 )
 from contend.models.research import FoundPassage, Part, SearchResult
-from contend.stores.documents import passage_id, text_id
+from contend.stores import passage_id, text_id
 
 NAMES = "abcdefgh"
 

@@ -7,7 +7,7 @@ import pytest
 
 from contend.errors import ThreadBusy
 from contend.settings import Settings, load_settings
-from contend.stores.leases import is_leased, lease
+from contend.stores import is_leased, lease
 
 
 @pytest.fixture

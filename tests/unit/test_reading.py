@@ -8,7 +8,7 @@ from contend.llm.recording import RecordedReply
 from contend.models.evaluation import CriteriaReply
 from contend.models.replies import ActionReply, FixesReply, PartReply, Reply, ReviewFix, StepReply
 from contend.sources.local import LocalDocuments
-from contend.stores.documents import content_id, passage_id
+from contend.stores import content_id, passage_id
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import reading

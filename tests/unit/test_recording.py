@@ -17,7 +17,7 @@ from contend.prompts.judging import JudgePrompt
 from contend.prompts.research import InjectionPrompt
 from contend.services import Services
 from contend.settings import load_settings
-from contend.stores.documents import passage_id
+from contend.stores import passage_id
 
 COUNTED_IN_A_REPLY = {"parts"}
 """Numbers of what a run settles once: the parts of the question."""
