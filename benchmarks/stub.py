@@ -1,7 +1,7 @@
 """A chat endpoint on the loopback for benchmarks: fixed latency, a ready reply of each shape that contend asks for.
 
-`python benchmarks/stub.py --latency-ms 200 --max-seconds 300` prints `READY <port>`, `ASKED` at the first request, and
-ends by itself.
+`python benchmarks/stub.py --latency-ms 200 --max-seconds 300` prints `READY <port>`, `ASKED` at the first question to
+its model, and ends by itself.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from typing import IO, Any, NamedTuple
 
 _HOST = "127.0.0.1"
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
-_HEAD = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n"
+_HEAD = "HTTP/1.1 {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n"
 
 QUERIES = [
     "resume a run after a crash from its checkpoint",
@@ -266,8 +266,19 @@ def response_to(request: bytes, unmet: int = 0) -> bytes:
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
         "usage": _usage(request, message["content"]),
     }
-    body = json.dumps(completion).encode()
-    return _HEAD.format(len(body)).encode() + body
+    return _response("200 OK", completion)
+
+
+def _listing(head: bytes) -> bytes:
+    """The HTTP response to a GET: the one model, and nothing at any other path."""
+    if head.split(b" ", 2)[1].endswith(b"/models"):
+        return _response("200 OK", {"object": "list", "data": [{"id": "stub", "object": "model", "owned_by": "stub"}]})
+    return _response("404 Not Found", {"error": {"message": "not found"}})
+
+
+def _response(status: str, value: object) -> bytes:
+    body = json.dumps(value).encode()
+    return _HEAD.format(status, len(body)).encode() + body
 
 
 def _usage(request: bytes, reply: str | None) -> dict[str, int]:
@@ -302,7 +313,10 @@ class _Connection(asyncio.Protocol):
         self._held += data
         head, end, body = self._held.partition(b"\r\n\r\n")
         length = _LENGTH.search(head)
-        if end and length and len(body) >= int(length[1]):
+        if end and head.startswith(b"GET "):
+            self._held = body
+            self._answer(_listing(head))
+        elif end and length and len(body) >= int(length[1]):
             self._held = b""
             _note_first()
             if self._log:
