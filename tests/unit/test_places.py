@@ -181,11 +181,11 @@ async def test_the_catalogue_names_each_heading_with_its_place_and_the_size_of_w
     sizes = [estimate_tokens(hit.text) for hit in await source.read(pumps.url, 1, 9)]
 
     assert (pumps.number, pumps.title, pumps.sections, valves.number) == (1, "Pumps", 4, 2)
-    assert pumps.headings == [
+    assert pumps.headings == (
         CatalogueHeading("Limits", 2, sizes[1] + sizes[2]),
         CatalogueHeading("Limits › Night", 3, sizes[2]),
         CatalogueHeading("Spares", 4, sizes[3]),
-    ]
+    )
 
 
 def test_a_heading_that_only_begins_as_the_title_does_is_kept_whole() -> None:
@@ -195,7 +195,7 @@ def test_a_heading_that_only_begins_as_the_title_does_is_kept_whole() -> None:
 
 
 def entry(number: int, sections: list[tuple[str, int]]) -> CatalogueEntry:
-    headings = [CatalogueHeading(path, place, tokens) for place, (path, tokens) in enumerate(sections, start=1)]
+    headings = tuple(CatalogueHeading(path, place, tokens) for place, (path, tokens) in enumerate(sections, start=1))
     total = sum(tokens for path, tokens in sections if "›" not in path)
     return CatalogueEntry(number, f"Title {number}", f"file:///a/page{number}.md", headings, total, len(sections))
 
@@ -228,11 +228,11 @@ def test_the_catalogue_shows_headings_as_far_as_there_is_room_those_of_the_longe
     ],
 )
 def test_the_catalogue_names_a_file_where_its_title_does_not(title: str, url: str, line: str) -> None:
-    assert catalogue_lines([CatalogueEntry(7, title, url, [], 90, 1)], tokens=100) == [line]
+    assert catalogue_lines([CatalogueEntry(7, title, url, (), 90, 1)], tokens=100) == [line]
 
 
 def test_a_heading_that_begins_with_its_first_inner_one_is_named_by_that_alone() -> None:
-    headings = [CatalogueHeading("Outer", 1, 90), CatalogueHeading("Outer › Inner", 1, 40)]
+    headings = (CatalogueHeading("Outer", 1, 90), CatalogueHeading("Outer › Inner", 1, 40))
     one = CatalogueEntry(3, "A (a.md)", "file:///a.md", headings, 90, 2, "2024-05-01")
 
     assert catalogue_lines([one], tokens=100) == ["3. A (a.md) (2024-05-01, 90 tokens)\n3.1 Outer › Inner"]

@@ -1,6 +1,7 @@
 """The catalogue of own documents for prompts: titles, sizes, and headings with their places. Pure."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import takewhile, zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -29,7 +30,7 @@ class CatalogueEntry(NamedTuple):
     """Its place in the catalogue, from 1."""
     title: str
     url: str
-    headings: list[CatalogueHeading]
+    headings: tuple[CatalogueHeading, ...]
     tokens: int
     """Estimated tokens of its sections."""
     sections: int
@@ -52,7 +53,9 @@ def headings_of(sections: Sequence[DocumentSection], title: str) -> list[Catalog
         for at, (before, path) in enumerate(zip([[], *paths], paths, strict=False))
         for depth in range(_common_depth(before, path) + 1, len(path) + 1)
     ]
-    return [CatalogueHeading(" › ".join(levels), at + 1, _tokens(sections, paths, at, levels)) for at, levels in starts]
+    return tuple(
+        CatalogueHeading(" › ".join(levels), at + 1, _tokens(sections, paths, at, levels)) for at, levels in starts
+    )
 
 
 def _levels(section: DocumentSection, title: str) -> list[str]:
@@ -75,16 +78,22 @@ def catalogue_lines(entries: Sequence[CatalogueEntry], *, tokens: int) -> list[s
     documents' lines do not fit, only the first of them are returned. A heading's line starts with the place of its
     text: `12.4` is section 4 of document 12.
     """
+    return [*_lines(tuple(entries), tokens)]
+
+
+@lru_cache(maxsize=8)
+def _lines(entries: tuple[CatalogueEntry, ...], tokens: int) -> tuple[str, ...]:
+    """Kept, because every step of every team shows the same."""
     leading = _leading(entries, tokens)
     if len(leading) < len(entries):
-        return [*map(_title_line, leading)]
+        return tuple(map(_title_line, leading))
     sizes = sorted({heading.tokens for entry in leading for heading in entry.headings})
     low, high = 0, len(sizes)
     while low < high:
         middle = (low + high) // 2
         texts = [_text(entry, sizes[middle]) for entry in leading]
         low, high = (low, middle) if _fits(texts, tokens) else (middle + 1, high)
-    return [_text(entry, sizes[low] if low < len(sizes) else None) for entry in leading]
+    return tuple(_text(entry, sizes[low] if low < len(sizes) else None) for entry in leading)
 
 
 def _leading(entries: Sequence[CatalogueEntry], tokens: int) -> list[CatalogueEntry]:

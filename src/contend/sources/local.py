@@ -135,7 +135,7 @@ class LocalDocuments:
 
     async def catalogue(self) -> list[CatalogueEntry]:
         """The documents that are searched, in the order of their paths."""
-        return await self._with_fresh_index(LocalIndex.catalogue)
+        return await self._with_fresh_index(lambda index: [*index.catalogue])
 
     async def whole(self, most_tokens: int) -> list[FoundPassage]:
         """All sections of all documents in order, if they have at most `most_tokens` together; else none."""

@@ -202,8 +202,9 @@ class LocalIndex:
         passages = (self._sections(self.documents[number], place, place) for *_, number, place in hits[:limit])
         return [passage for (passage,) in passages], len(hits)
 
-    def catalogue(self) -> list[CatalogueEntry]:
-        return [
+    @cached_property
+    def catalogue(self) -> tuple[CatalogueEntry, ...]:
+        return tuple(
             CatalogueEntry(
                 number,
                 self.title_of(each),
@@ -214,7 +215,7 @@ class LocalIndex:
                 each.published,
             )
             for number, each in enumerate(self.documents, start=1)
-        ]
+        )
 
     def title_of(self, file: IndexedFile) -> str:
         """The file's title, with its name if another document has the same title."""

@@ -144,6 +144,7 @@ def host_of(url: str) -> str:
     return urlsplit(url).hostname or ""
 
 
+@lru_cache(maxsize=1024)
 def canonical_url(url: str) -> str:
     """One address per document: https, without fragment, tracking parameters, default port and arXiv version."""
     parts = urlsplit(url)
@@ -160,6 +161,7 @@ def canonical_url(url: str) -> str:
     return urlunsplit(("https", host + port, path, query, ""))
 
 
+@lru_cache(maxsize=1024)
 def file_name(url: str) -> str:
     """The file name of a local document; "" for any other address."""
     parts = urlsplit(url)
@@ -307,14 +309,15 @@ def estimate_tokens(text: str) -> int:
 
     For Japanese without markup, large new vocabularies need fewer: the estimate is up to 1.5 times their count.
     """
+    if text.isascii() or all(map(_is_token, {*"".join(_FOREIGN.findall(text))})):
+        # Whole prompts are counted, often, and this is fast. Each "?" is a token of its own, too.
+        return round(sum(_ascii_counts(text.encode("ascii", "replace"))))
     words = _WORD.findall(text)
-    others = [] if text.isascii() else [word for word in words if not word.isascii()]
-    latin = [word for word in words if word.isascii()] if others else words
     return round(
         len(_TOKEN_OF_ITS_OWN.findall(text))
         + _tokens_of(_NUMBER.findall(text), 1 / _TOKENS_PER_DIGIT)
-        + _tokens_of(latin, _LATIN_LETTERS_PER_TOKEN)
-        + _tokens_of(others, _OTHER_LETTERS_PER_TOKEN)
+        + _tokens_of([word for word in words if word.isascii()], _LATIN_LETTERS_PER_TOKEN)
+        + _tokens_of([word for word in words if not word.isascii()], _OTHER_LETTERS_PER_TOKEN)
     )
 
 

@@ -206,6 +206,7 @@ def bare_text(text: str) -> str:
 
 
 _NAME_GAP, _CELL_GAP, _ROW = "; ", " | ", "- "
+_NAMES_AND_ROW = re.compile(rf"^(?>.*{_NAME_GAP}).*\n{_ROW}", re.MULTILINE)
 _LEAST_COLUMNS = 2
 
 
@@ -234,6 +235,8 @@ def compact_tables(text: str) -> str:
     Table files are stored as column names and `table_row` lines, which can be searched and checked one by one. A model
     that sees all rows reads `1940 | Tacoma Narrows.` below `Year | Bridge`.
     """
+    if not _NAMES_AND_ROW.search(text):
+        return text
     lines, compact = text.split("\n"), []
     while lines:
         names = lines[0].split(_NAME_GAP)
