@@ -294,6 +294,7 @@ async def delete(thread_id: str, *, services: Services) -> DeletedThread:
         drafts = await services.record.draft_documents(thread)
         await services.documents.delete((own | drafts) - others)
         await asyncio.to_thread(shutil.rmtree, services.folder / "results" / thread_name(thread), ignore_errors=True)
+        await asyncio.to_thread(delete_uploads, services.folder, thread)
         if has_checkpoints(services.settings):
             async with open_checkpointer(services.settings) as saver:
                 await saver.adelete_thread(thread)

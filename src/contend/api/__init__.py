@@ -15,7 +15,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from contend.api import playbooks, results, routes
+from contend.api import playbooks, results, routes, uploads
 from contend.api.requests import RequestGuard, Rollbacks, add_problems, server_cors
 from contend.report import PROOF_SCRIPT, PROOF_STYLE
 from contend.settings import SERVING, Settings
@@ -41,7 +41,7 @@ def research_app(settings: Settings) -> FastAPI:
     )
     app.add_middleware(Rollbacks)
     app.add_middleware(RequestGuard, settings=settings, cors=server_cors())
-    for router in (routes.researches, *results.ROUTERS, playbooks.router):
+    for router in (routes.researches, *results.ROUTERS, uploads.router, playbooks.router):
         app.include_router(router)
     app.mount("/app", LivePage())
     app.router.routes.append(Route("/", RedirectResponse("/app/"), methods=["GET"]))

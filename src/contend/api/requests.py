@@ -25,6 +25,7 @@ from contend import errors
 from contend.agent_server import rollback
 from contend.api.models import Problem
 from contend.settings import Settings, is_loopback, secret_text
+from contend.text import clean
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -37,6 +38,12 @@ _OPEN = {"/", "/ok"}
 """What leads to the page, and health."""
 _PAGE = "/app/"
 """Its files hold no data; a browser reads them before anybody can enter a token."""
+
+
+_JSON = ("application/json", "JSON")
+_DOCUMENT = ("application/octet-stream", "the document")
+"""No page may send either kind to another site without asking that site's server first."""
+_UPLOAD = re.compile(r"/research/[^/]+/uploads/.*", re.DOTALL)
 
 
 class Refusal(NamedTuple):
@@ -55,7 +62,7 @@ class RequestGuard:
 
     A browser sends any page's requests to this machine and tells the server only where they come from, so that
     whatever needs no token must come from this machine: by address, by `Host` (a page's own name may lead here) and by
-    `Origin`. Bodies are JSON only, for other kinds are sent without asking the server first.
+    `Origin`. Bodies are JSON, or a document that is uploaded; other kinds are sent without asking the server first.
     """
 
     def __init__(self, app: "ASGIApp", settings: Settings, cors: Mapping[str, Any]) -> None:
@@ -82,9 +89,10 @@ class RequestGuard:
         if wrong or method in _BODILESS or not has_body:
             return wrong
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind == "application/json":
+        right, what = _DOCUMENT if method == "PUT" and _UPLOAD.fullmatch(scope["path"]) else _JSON
+        if kind == right:
             return None
-        return Refusal(415, f"Content-Type {kind[:80] or 'missing'!r}: send JSON, as application/json")
+        return Refusal(415, f"Content-Type {kind[:80] or 'missing'!r}: send {what}, as {right}")
 
     def _stranger(self, scope: "Scope", headers: Headers, method: str) -> Refusal | None:
         # Browsers ask before they send the token; load balancers ask for health.
@@ -192,13 +200,17 @@ CONFLICT = _responses({409: "It was changed since the version that the caller na
 
 
 class LimitedRoute(APIRoute):
-    """A route that stops reading a body that is larger than `MOST_BYTES`."""
+    """A route that stops reading a body that is larger than `most_bytes`."""
+
+    most_bytes = MOST_BYTES
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
 
         async def handle_within_limit(request: Request) -> Response:
-            return await handle(Request(request.scope, _at_most(request.receive)))
+            name = clean(request.path_params.get("name", "the body"), single_line=True)
+            fault = f"{name} is larger than {self.most_bytes:,} bytes: shorten it"
+            return await handle(Request(request.scope, _at_most(request.receive, self.most_bytes, fault)))
 
         return handle_within_limit
 
@@ -216,22 +228,22 @@ class _TooLarge(HTTPException):
     """FastAPI takes any other error while it reads a body for one of its JSON."""
 
 
-def _at_most(receive: "Receive") -> "Receive":
+def _at_most(receive: "Receive", most_bytes: int, fault: str) -> "Receive":
     size = 0
 
     async def receive_within_limit() -> "Message":
         nonlocal size
         message = await receive()
         size += len(message.get("body", b""))
-        if size > MOST_BYTES:
-            raise _TooLarge(413)
+        if size > most_bytes:
+            raise _TooLarge(413, fault)
         return message
 
     return receive_within_limit
 
 
-async def _too_large(_: Request, _error: Exception) -> Response:
-    return _problem(413, f"the body is larger than {MOST_BYTES:,} bytes: shorten it")
+async def _too_large(_: Request, error: Exception) -> Response:
+    return _problem(413, cast("_TooLarge", error).detail)
 
 
 async def _refuse(_: Request, error: Exception) -> Response:

@@ -18,6 +18,7 @@ from contend.approval import chosen_answers
 from contend.contest.state import input_options
 from contend.errors import InputError, ThreadBusy
 from contend.models.record import THREAD_CHARACTERS
+from contend.sources.uploads import delete_uploads
 from contend.stored_runs import status_of
 from contend.stores import is_leased
 
@@ -121,12 +122,13 @@ async def cancel_research(research_id: ResearchId, live: Live) -> models.Researc
 
 @research.delete("/data", status_code=204, responses=BUSY)
 async def delete_research(research_id: ResearchId, live: Live) -> None:
-    """Delete all that is kept of a research: its state, its rows in the record, its texts, its report."""
+    """Delete all that is kept of a research: its state, rows in the record, texts, uploads, report."""
     details = await live.details(research_id)
     if details.is_going:
         raise ThreadBusy(f"research {research_id} is at work: cancel it first")
     if details.outcome is not None:
         await app.delete(details.research_id, services=live.services)
+    await asyncio.to_thread(delete_uploads, live.services.folder, details.research_id)
     await live.queue.delete(details.research_id)
 
 

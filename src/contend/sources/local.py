@@ -53,6 +53,11 @@ class ReadingStopped(Exception):  # noqa: N818 - no error: nobody is there to be
     """Reading stopped because nobody waits for the result."""
 
 
+def index_folder(workspace: Path) -> Path:
+    """Where a workspace keeps its indexes."""
+    return workspace / "documents" / "index"
+
+
 class LocalDocuments:
     """Documents in files and folders. The index is built at the first search and updated when files change.
 

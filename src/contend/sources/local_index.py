@@ -350,6 +350,17 @@ def _position(name: str, text: str) -> int:
     return match.start() if match else -1
 
 
+def forget_indexes(folder: Path, *, beneath: Path) -> None:
+    """Delete the kept indexes with text of files beneath another folder. Blocking."""
+    import numpy as np  # noqa: PLC0415 - see above
+
+    for place in folder.glob("*.npz"):
+        with suppress(OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile), place.open("rb") as file:
+            rows = json.loads(np.load(file, allow_pickle=False)["rows"].tobytes())
+            if any(Path(path).is_relative_to(beneath) for path, *_ in rows):
+                place.unlink(missing_ok=True)
+
+
 @dataclass(frozen=True)
 class IndexCache:
     """Indexes in a folder; without a folder, nothing is cached."""

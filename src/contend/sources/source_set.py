@@ -25,7 +25,7 @@ from contend.settings.files import SourceConfig
 from contend.sources.arxiv import ArxivSource
 from contend.sources.calls import SharedAnswers
 from contend.sources.catalogue import CatalogueEntry
-from contend.sources.local import LocalDocuments
+from contend.sources.local import LocalDocuments, index_folder
 from contend.sources.mcp import McpSource
 from contend.sources.passages import DocumentSection, TextPiece, sections_between, sections_of, split_passages
 from contend.sources.readers.document import Unreadable, decode, without_page
@@ -153,7 +153,7 @@ SourceFactory = Callable[[Sequence[Path]], Source]
 KINDS: Registry[Callable[[Settings, Sequence[Path]], Source]] = Registry(
     "kind of source",
     {
-        "local": lambda settings, paths: LocalDocuments(paths, cache=settings.folder / "documents" / "index"),
+        "local": lambda settings, paths: LocalDocuments(paths, cache=index_folder(settings.folder)),
         "arxiv": lambda settings, _: ArxivSource(settings.arxiv_base_url),
         "tavily": lambda settings, _: TavilySource(secret_text(settings.tavily_api_key), settings.tavily_base_url),
     },

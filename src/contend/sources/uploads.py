@@ -1,0 +1,80 @@
+"""Documents that clients of a server upload for one thread, in a folder of their own in the workspace."""
+
+import os
+import shutil
+from pathlib import Path
+from uuid import uuid4
+
+from contend.errors import InputError
+from contend.sources.local import index_folder, list_files
+from contend.sources.local_index import forget_indexes
+from contend.stores.leases import thread_name
+from contend.text import clean, shorten
+
+MOST_UPLOADS = 100
+"""Of one thread; who has more names a folder."""
+_NAME_BYTES = 200
+
+
+def uploads_folder(workspace: Path, thread_id: str) -> Path:
+    """Where a thread's uploads lie; it is there from the first one on."""
+    return workspace / "uploads" / thread_name(thread_id)
+
+
+def uploads(folder: Path) -> list[Path]:
+    """The documents in the folder by name. Blocking."""
+    return sorted(path for path in folder.glob("*") if not path.name.startswith("."))
+
+
+def save_upload(folder: Path, name: str, content: bytes) -> Path:
+    """Keep a document, in place of one of the same name. Blocking.
+
+    Raises:
+        InputError: the name is none of a file, the document is none that is read, or the thread has too many.
+    """
+    path = upload_path(folder, name)
+    if len({*uploads(folder)} - {path}) >= MOST_UPLOADS:
+        raise InputError(f"{path.name}: {MOST_UPLOADS} documents are uploaded already: name a folder of the server")
+    folder.mkdir(parents=True, exist_ok=True)
+    # Hidden until it is checked: nothing reads it by then. Its end tells its kind.
+    draft = path.with_name(f".{uuid4().hex}-{path.name}")
+    try:
+        draft.write_bytes(content)
+        _, left_out = list_files([draft])
+        reason = left_out[0].reason if left_out else "" if content else "an empty file"
+        if reason:
+            raise InputError(f"{path.name}: {reason}; upload another file")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+        remove_empty(folder)
+    return path
+
+
+def upload_path(folder: Path, name: str) -> Path:
+    """Where a document of this name lies, whether or not it is there.
+
+    Raises:
+        InputError: the name leads out of the folder, is hidden or too long.
+    """
+    plain = clean(name, single_line=True)
+    if not plain or plain.startswith(".") or {"/", "\\"} & {*plain} or len(os.fsencode(plain)) > _NAME_BYTES:
+        shown = shorten(plain, 80)
+        raise InputError(
+            f"{shown!r} names no file: give a name without folders, of 1 to {_NAME_BYTES} bytes, no dot first"
+        )
+    return folder / plain
+
+
+def remove_empty(folder: Path) -> None:
+    """Remove the folder if nothing is left in it. Blocking."""
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def delete_uploads(workspace: Path, thread_id: str) -> None:
+    """Delete a thread's documents, and the indexes with their text. Blocking."""
+    folder = uploads_folder(workspace, thread_id).resolve()
+    if folder.is_dir():
+        shutil.rmtree(folder, ignore_errors=True)
+        forget_indexes(index_folder(workspace), beneath=folder)
