@@ -141,7 +141,7 @@ def test_a_run_is_stopped_and_goes_on(page: Page, endpoint: Vendors) -> None:
 
 
 def test_bad_input_is_refused_in_the_apis_words_and_nothing_starts(page: Page) -> None:
-    page.get_by_label("Documents").fill("/etc")
+    page.get_by_label("Documents on the server").fill("/etc")
     ask(page)
 
     expect(page.get_by_role("alert")).to_contain_text("documents: this server may not read /etc")
@@ -170,15 +170,43 @@ def test_markup_in_a_report_is_not_run(page: Page, finished: str) -> None:
     assert article.locator("img, script, [href^=javascript]").count() == 0
 
 
-def test_without_a_key_the_recorded_demo_plays_and_says_that_it_is_recorded(page: Page, keyless_server: Server) -> None:
+def test_without_a_key_a_recorded_contest_comes_first_at_a_pace_that_one_can_follow_and_says_that_it_is_recorded(
+    page: Page, keyless_server: Server
+) -> None:
     page.goto(f"{keyless_server.url}/app/")
     expect(page.get_by_text("No language model is set")).to_be_visible()
-    page.get_by_role("button", name="Play the recorded demo").click()
+    first = page.locator("main").get_by_role("button").first
+    expect(first).to_have_text("Watch a recorded contest")
+    first.press("Enter")
+
+    play = page.get_by_role("group", name="Show step by step").get_by_role("button")
+    expect(play).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(play).to_have_text("Play")
+    with research_api(keyless_server) as api:
+        told = [event for event in api.events(page.url.split("/run/")[1].split("/")[0]) if "id" in event]
+    place = page.get_by_label("Place")
+    expect(place).to_have_attribute("max", str(len(told)))
+    scores = page.get_by_role("row", name="Archivist").locator("td.number")
+
+    # To the middle, back to the beginning, and from there at eight times the speed to the end.
+    first_score = next(number for number, event in enumerate(told, 1) if event["type"] == "round_scored")
+    place.evaluate("(slider, value) => { slider.value = value; }", first_score - 1)
+    place.press("ArrowRight")
+    expect(page.get_by_role("row").locator("td.number", has_text=re.compile(r"\d"))).to_have_count(1)
+    place.press("Home")
+    expect(scores).to_have_count(0)
+    page.get_by_label("Speed").press("End")
+    expect(page.get_by_text("8×")).to_be_visible()
+    play.press("Enter")
+    expect(play).to_have_text("Play again")
+    expect(scores).to_have_count(2)
+    page.get_by_role("link", name="Read the report").press("Enter")
 
     expect(page.locator("article h1")).to_contain_text("Tern")
     expect(page.get_by_text("not live: recorded on 20")).to_be_visible()
     page.get_by_role("link", name="Judges").click()
-    expect(page.get_by_role("columnheader", name="Archivist")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="Archivist").first).to_be_visible()
 
     # The rule that ended the teams, and what was learned, are told in the reader's language.
     page.get_by_role("button", name="日本語").click()

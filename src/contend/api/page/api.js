@@ -18,11 +18,14 @@ export const token = {
 
 const authorization = () => (token.get() ? { authorization: `Bearer ${token.get()}` } : {});
 
+/** `body`: values that go as JSON, or a file, which goes as it is. */
 async function send(method, path, body) {
+  const isFile = body instanceof File;
+  const kind = isFile ? "application/octet-stream" : "application/json";
   const response = await fetch(ROOT + path, {
     method,
-    headers: { ...authorization(), ...(body === undefined ? {} : { "content-type": "application/json" }) },
-    body: body === undefined ? undefined : JSON.stringify(body),
+    headers: { ...authorization(), ...(body === undefined ? {} : { "content-type": kind }) },
+    body: body === undefined || isFile ? body : JSON.stringify(body),
   });
   if (!response.ok) throw new ApiError(refusal(await response.text()) || `${response.status} ${response.statusText}`, response.status);
   return response;
@@ -47,9 +50,16 @@ function refusal(text) {
 
 const id = encodeURIComponent;
 
+/** An id for a new run: a UUID. (`crypto.randomUUID` is missing on pages that come over plain HTTP from elsewhere.) */
+export const newId = () =>
+  "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (digit) => (digit ^ (crypto.getRandomValues(new Uint8Array(1))[0] & (15 >> (digit / 4)))).toString(16));
+
 export const api = {
   health: () => ask("GET", "health"),
-  start: (request) => ask("POST", "research", request),
+  start: (run, request) => ask("PUT", `research/${id(run)}`, request),
+  upload: (run, file) => ask("PUT", `research/${id(run)}/uploads/${id(file.name)}`, file),
+  uploads: (run) => ask("GET", `research/${id(run)}/uploads`),
+  deleteUpload: (run, name) => ask("DELETE", `research/${id(run)}/uploads/${id(name)}`),
   followUp: (run, request) => ask("POST", `research/${id(run)}/follow-up`, request),
   demo: () => ask("POST", "research/demo"),
   dryRun: (request) => ask("POST", "research/dry-run", request),

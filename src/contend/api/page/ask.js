@@ -1,41 +1,70 @@
-/** The first view: ask a question, see what it may cost, start; recent runs below. */
+/** The first view: watch a recorded contest, or ask a question, see what it may cost, start; recent runs below. */
 
-import { api } from "./api.js";
+import { api, newId } from "./api.js";
+import { attachments } from "./attachments.js";
 import { add, el, field, options, refill } from "./dom.js";
 import { runList } from "./history.js";
 import { problem } from "./problem.js";
 import { number, t } from "./words.js";
 
 export function showAsk(main, _rest, query) {
-  const health = el("div");
+  const health = el("div.stack");
   const recent = el("div");
   const runs = el("section.card", {}, el("h2", {}, t("recent")), recent);
   const form = askForm({ theme: query.get("theme") ?? "", thread: query.get("thread") ?? "" });
-  refill(main, el("div.stack", {}, el("h1", {}, t("ask")), health, form.node, runs));
+  const below = el("div.stack");
+  refill(main, el("div.stack", {}, el("h1", {}, t("ask")), health, form.node, below, runs));
   form.node.querySelector("textarea").focus();
   api.health().then((server) => {
-    if (!server.language_model) refill(health, el("p.notice", {}, t("no_model")));
+    // Who has no model can do nothing better first.
+    const isKeyless = !server.language_model;
+    refill(health, isKeyless && [server.demo && demoCard(true), el("p.notice", {}, t("no_model"))]);
+    refill(below, !isKeyless && server.demo && demoCard(false));
     form.offer(server);
   }).catch((error) => refill(health, problem(error)));
   const all = (page) => page.total > page.items.length && el("p", {}, el("a", { href: "#/history" }, t("all_runs")));
-  return runList(recent, () => api.list("", 0, 5), all).stop;
+  const list = runList(recent, () => api.list("", 0, 5), all);
+  return () => { list.stop(); form.leave(); };
+}
+
+/** The way to the recorded contest, shown at a pace that one can follow. */
+function demoCard(isFirst) {
+  const notice = el("div");
+  const play = async (event) => {
+    event.target.disabled = true;
+    try {
+      const { research_id } = await api.demo();
+      location.hash = `#/run/${research_id}/watch?show`;
+    } catch (error) {
+      event.target.disabled = false;
+      refill(notice, problem(error));
+    }
+  };
+  return el("section.card.demo", { "aria-label": t("demo") }, el("p", {}, t("demo_hint")), el("div.row", {}, el(isFirst ? "button.main" : "button", { type: "button", onclick: play }, t("demo"))), notice);
 }
 
 /**
  * The form of a question. `thread`: the run whose conversation it goes on with.
- * @returns `node`, and `offer` to show what the server has: its teams, the recorded demo.
+ * @returns `node`; `offer`, to show the teams that the server has; `leave`, when nothing was asked.
  */
 export function askForm({ theme = "", thread = "", compact = false }) {
+  const run = thread || newId();
+  const files = attachments(run, { isNew: !thread });
   const notice = el("div");
   const teams = el("fieldset", { hidden: true });
-  const demo = el("button", { type: "button", hidden: true, title: t("demo_hint"), onclick: () => begin(api.demo, form, notice) }, t("demo"));
+  const question = el("textarea", { name: "theme", required: true, maxlength: 8000, rows: compact ? 2 : 4 }, theme);
+  const fill = (text) => { question.value = text; question.focus(); };
+  const examples = el("div.row.chips", { role: "group", "aria-label": t("examples") }, el("span.small.quiet", { "aria-hidden": "true" }, t("examples")),
+    ["example_decide", "example_differ", "example_know"].map((key) => el("button.chip", { type: "button", onclick: () => fill(t(key)) }, t(key))));
   const input = (name, attributes = {}) => el("input", { name, ...attributes });
-  const form = el("form.card.stack", { onsubmit: (event) => start(event, form, notice, thread) },
-    field(t(thread ? "again" : "question"), el("textarea", { name: "theme", required: true, maxlength: 8000, rows: compact ? 2 : 4 }, theme), compact ? "" : t("question_hint")),
+  const form = el("form.card.stack", { onsubmit: (event) => start(event, { form, notice, thread, run, files }), ondragover: files.drop, ondrop: files.drop },
+    field(t(thread ? "again" : "question"), question, compact ? "" : t("question_hint")),
+    !thread && examples,
     el("div.grid", {},
       field(t("depth"), options(el("select", { name: "depth" }), ["auto", "quick", "standard", "deep"].map((each) => [each, t(`depth_${each}`)]), thread ? "quick" : "auto")),
       field(t("length"), options(el("select", { name: "length" }), [["", t("length_default")], ...["brief", "standard", "long"].map((each) => [each, t(`length_${each}`)])], "")),
       field(t("report_language"), options(el("select", { name: "language" }), [["", t("as_asked")], ["en", "English"], ["ja", "日本語"]], ""))),
+    files.node,
     field(t("documents"), el("textarea", { name: "documents", rows: 2, spellcheck: false }), t("documents_hint")),
     el("details", {}, el("summary", {}, t("more")), el("div.stack", {},
       field(t("report_instructions"), el("textarea", { name: "instructions", rows: 3 }), t("instructions_hint")),
@@ -50,15 +79,13 @@ export function askForm({ theme = "", thread = "", compact = false }) {
     notice,
     el("div.row.actions", {},
       el("button.main", { type: "submit" }, t("start")),
-      el("button", { type: "button", onclick: () => showEstimate(form, notice) }, t("estimate")),
-      demo));
+      el("button", { type: "button", onclick: () => showEstimate({ form, notice, files }) }, t("estimate"))));
   const offer = (server) => {
-    demo.hidden = !server.demo;
     if (!server.teams?.length) return;
     refill(teams, el("legend", {}, t("teams")), el("p.hint", {}, t("teams_hint")), el("div.row", {}, server.teams.map((team) => check("teams", team, team))));
     teams.hidden = false;
   };
-  return { node: form, offer };
+  return { node: form, offer, leave: files.discard };
 }
 
 const check = (name, value, text, checked = false) =>
@@ -78,18 +105,24 @@ function requestOf(form) {
   return { theme: text("theme"), options: chosen };
 }
 
-function start(event, form, notice, thread) {
-  event.preventDefault();
+/** The request, once the files that it is about are on the server. */
+async function requestWithFiles({ form, notice, files }) {
   const request = requestOf(form);
-  begin(() => (thread ? api.followUp(thread, request) : api.start(request)), form, notice);
+  const folder = await files.send((name) => refill(notice, el("p.quiet", { role: "status" }, t("sending", { name }))));
+  if (folder) request.options.documents = [folder, ...(request.options.documents ?? [])];
+  return request;
 }
 
-async function begin(ask, form, notice) {
+async function start(event, asked) {
+  const { form, notice, thread, run, files } = asked;
+  event.preventDefault();
   refill(notice, el("p.quiet", { role: "status" }, t("starting")));
   for (const button of form.querySelectorAll("button")) button.disabled = true;
   try {
-    const { research_id } = await ask();
-    const target = `#/run/${research_id}`;
+    const request = await requestWithFiles(asked);
+    await (thread ? api.followUp(run, request) : api.start(run, request));
+    files.keep();
+    const target = `#/run/${run}`;
     if (location.hash.startsWith(target)) dispatchEvent(new HashChangeEvent("hashchange"));
     location.hash = target;
   } catch (error) {
@@ -99,11 +132,12 @@ async function begin(ask, form, notice) {
   }
 }
 
-async function showEstimate(form, notice) {
+async function showEstimate(asked) {
+  const { form, notice } = asked;
   if (!form.reportValidity()) return;
   refill(notice, el("p.quiet", { role: "status" }, t("estimating")));
   try {
-    const estimate = await api.dryRun(requestOf(form));
+    const estimate = await api.dryRun(await requestWithFiles(asked));
     refill(notice, el("p.notice", { role: "status" }, estimateLine(estimate)));
   } catch (error) {
     refill(notice, problem(error));

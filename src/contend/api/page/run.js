@@ -6,6 +6,7 @@ import { questionForm } from "./decide.js";
 import { el, foldButton, refill, table } from "./dom.js";
 import { LIVE, noteOf, outcomeOf, statusOf, statusPill } from "./history.js";
 import { judgesView } from "./judges.js";
+import { player } from "./player.js";
 import { drawInto, errorLine, problem } from "./problem.js";
 import { markdownInto, reportView } from "./report.js";
 import { apply, lastResearch, nameOf, newRun, partsOf } from "./run_state.js";
@@ -14,14 +15,16 @@ import { duration, number, percent, shownName, t } from "./words.js";
 const LOOK_MILLISECONDS = 4000;
 const TABS = ["watch", "read", "judges"];
 
-export function showRun(main, [id, tab = ""]) {
-  const view = new RunView(main, id, tab);
+/** `?show` in the address: a run that is past is shown at a pace that one can follow. */
+export function showRun(main, [id, tab = ""], query) {
+  const view = new RunView(main, id, tab, query.has("show"));
   return view.open();
 }
 
 class RunView {
-  constructor(main, id, tab) {
+  constructor(main, id, tab, isShow) {
     this.id = id;
+    if (isShow) this.player = player({ show: (events, isAll) => this.show(events, isAll), say: (event) => lineOf(this.run, event), end: () => el("a.button.main", { href: `#/run/${encodeURIComponent(id)}/read` }, t("read_report")) });
     this.tab = TABS.includes(tab) ? tab : "";
     this.run = newRun();
     this.details = null;
@@ -35,11 +38,12 @@ class RunView {
     const whole = foldButton(this.title, { more: t("show_all"), less: t("show_less") });
     // The question stays where it is while the facts below it change: a button that is replaced loses a press of Enter.
     refill(this.head, el("div", {}, this.title, whole), this.facts);
-    refill(main, this.head, this.questionArea, this.tabs, this.body);
+    refill(main, this.head, this.questionArea, this.player && this.player.node, this.tabs, this.body);
   }
 
   open() {
     this.load();
+    this.player?.focus();
     const stop = follow(this.id, {
       onEvent: (event) => this.take(event),
       onStatus: () => this.load(),
@@ -47,9 +51,9 @@ class RunView {
       onBack: () => this.announce(""),
     });
     this.stop = stop;
-    const ticking = setInterval(() => this.isLive() && !isPressed() && this.drawHead(), 1000);
-    const looking = setInterval(() => this.isLive() && this.load(), LOOK_MILLISECONDS);
-    return () => { stop(); clearInterval(ticking); clearInterval(looking); cancelAnimationFrame(this.frame); };
+    const ticking = setInterval(() => this.isLive() && !this.player && !isPressed() && this.drawHead(), 1000);
+    const looking = setInterval(() => LIVE.includes(this.status()) && this.load(), LOOK_MILLISECONDS);
+    return () => { stop(); this.player?.stop(); clearInterval(ticking); clearInterval(looking); cancelAnimationFrame(this.frame); };
   }
 
   /** What the events do not say: status, questions that wait, an estimated end. */
@@ -72,7 +76,19 @@ class RunView {
     refill(this.body, problem(error), el("p", {}, el("a", { href: "#/history" }, t("all_runs"))));
   }
 
+  /** What had happened up to a place of the run. */
+  show(events, isAll) {
+    this.isShown = isAll;
+    this.run = newRun();
+    events.forEach((event) => apply(this.run, event));
+    this.drawSoon();
+  }
+
   take(event) {
+    if (this.player) {
+      this.player.take(event);
+      return;
+    }
     apply(this.run, event);
     if (event.type === "question_asked") this.load();
     // Past events come all at once: they are drawn together.
@@ -90,8 +106,9 @@ class RunView {
     this.drawHead();
   }
 
+  /** Whether teams are at work in what is drawn. */
   isLive() {
-    return LIVE.includes(this.status());
+    return this.player ? !this.isShown : LIVE.includes(this.status());
   }
 
   /** "" until it is known. */
@@ -125,10 +142,10 @@ class RunView {
       this.title.className = theme.length > 120 ? "long folded" : "";
     }
     refill(this.facts,
-      el("div.row", {}, details && statusPill(this.status()), el("span.small.quiet.number", {}, this.figures().join(" · ")),
+      el("div.row", {}, this.player && !this.isShown ? el("span.pill", {}, t("shown")) : details && statusPill(this.status()), el("span.small.quiet.number", {}, this.figures().join(" · ")),
         el("span.row.actions", {}, this.actions())),
       this.connection && el("p.notice.warn", {}, this.connection),
-      details && el("p.small.quiet", {}, noteOf(details)),
+      details && !this.player && el("p.small.quiet", {}, noteOf(details)),
       run.recorded && el("p.notice", {}, `${t("recorded")}${run.recorded}`),
       run.warnings.map((text) => el("p.notice.warn", {}, text)));
   }
@@ -137,10 +154,10 @@ class RunView {
     const { run } = this;
     const figures = [];
     if (run.startedAt) {
-      const end = this.isLive() ? Date.now() : Date.parse(run.lastAt);
+      const end = this.isLive() && !this.player ? Date.now() : Date.parse(run.lastAt);
       figures.push(t("elapsed", { time: duration((end - Date.parse(run.startedAt) - run.idleMilliseconds) / 1000) }));
     }
-    const spent = run.done?.usage ?? run.spent ?? this.details?.usage;
+    const spent = run.done?.usage ?? run.spent ?? (this.player ? null : this.details?.usage);
     if (spent?.requests) {
       figures.push(t("calls_used", { n: number(spent.requests) }), t("tokens_used", { n: number(spent.input_tokens + spent.output_tokens) }));
       if (spent.cost_usd !== null) figures.push(t("cost", { n: spent.cost_usd.toFixed(2) }));
@@ -151,10 +168,12 @@ class RunView {
   actions() {
     const status = this.status();
     const button = (key, kind, step) => el(kind, { type: "button", "data-key": key, onclick: () => this.act(step) }, t(key));
+    if (this.player && !this.isShown) return null;
     if (this.isLive()) return button("cancel", "button.danger", () => api.cancel(this.id));
     return [
       status === "interrupted" && button("resume", "button.main", () => api.resume(this.id)),
       status === "failed" && el("a.button", { href: `#/?${new URLSearchParams({ theme: this.details.theme })}` }, t("ask_anew")),
+      this.details?.has_report && !this.player && el("a.button", { href: `#/run/${encodeURIComponent(this.id)}/watch?show` }, t("show_contest")),
       this.details?.has_report && el("a.button", { href: `#/compare/${encodeURIComponent(this.id)}` }, t("compare")),
       this.details && button("delete", "button.danger", () => this.delete()),
     ];
@@ -210,6 +229,16 @@ class RunView {
   askAgain() {
     return el("section.actions", {}, askForm({ thread: this.id, compact: true }).node);
   }
+}
+
+const NAMES = { run_started: "asked", criteria_set: "criteria", search_done: "search", team_started: "begun", round_started: "begun", round_submitted: "submitted", round_scored: "scored", round_judged: "judged", team_done: "done", winner_picked: "best_team", report_merged: "editor", report_published: "published", learned: "learned", run_done: "done" };
+
+/** What has just happened, in a line: who, in which round, what, and what came of it. */
+function lineOf(run, event) {
+  const name = event.step === "write" && event.iteration > 1 ? "revise" : event.step ?? NAMES[event.type] ?? event.type;
+  const result = event.type === "round_judged" ? `${t(event.exit_reason ? "stops" : "another_round")}: ${whyDecided(event)}` : percent(event.score);
+  const what = result === "–" ? event.query ?? event.detail ?? event.message ?? "" : result;
+  return [nameOf(run, event.team_id), event.round_number && t("round_n", { n: event.round_number }), t(name), what.slice(0, 160)].filter(Boolean).join(" · ");
 }
 
 /** What is replaced between press and release is not clicked. */
