@@ -34,6 +34,7 @@ from contend.preflight import Opening, check_run, checked_run
 from contend.readiness import check_ready
 from contend.services import Services, open_services
 from contend.settings import Settings
+from contend.sources.uploads import delete_uploads
 from contend.stores import Lease, checked_thread, lease, resume_command, text_id, thread_name
 from contend.stores.checkpoints import has_checkpoints, keep_latest_run, open_checkpointer
 

@@ -45,7 +45,7 @@ def below_title(heading: str, title: str) -> str:
     return inner if top == title else heading
 
 
-def headings_of(sections: Sequence[DocumentSection], title: str) -> list[CatalogueHeading]:
+def headings_of(sections: Sequence[DocumentSection], title: str) -> tuple[CatalogueHeading, ...]:
     """All headings in order, one for each level of a path, without page numbers."""
     paths = [_levels(section, title) for section in sections]
     starts = [

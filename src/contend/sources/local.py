@@ -27,7 +27,7 @@ from contend.sources.readers import KINDS, kind_of
 from contend.text import WORDS, Words, clean, reason_text
 
 _MOST_FILES = 10_000
-_MOST_BYTES = 50_000_000
+MOST_BYTES = 50_000_000
 OWN_REPORTS = "contend-results"
 """The folder of reports in the working directory: a report must not be a source of the next one."""
 
@@ -332,8 +332,8 @@ def _examine(path: Path) -> LocalFile | str:
             return f"of no known kind: read are {_kinds()}"
     except OSError as error:
         return f"cannot be opened: {error.strerror}"
-    if status.st_size > _MOST_BYTES:
-        return f"{status.st_size / 1e6:.0f} MB, over {_MOST_BYTES / 1e6:.0f} MB"
+    if status.st_size > MOST_BYTES:
+        return f"{status.st_size / 1e6:.0f} MB, over {MOST_BYTES / 1e6:.0f} MB"
     return LocalFile(real, status.st_mtime_ns, status.st_size)
 
 

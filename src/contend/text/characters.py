@@ -298,6 +298,8 @@ def shared_content(text: str, other: str) -> float:
 _NUMBER = re.compile(r"\d+")
 _WORD = re.compile(rf"[^\W\d_{CJK}]+")
 _TOKEN_OF_ITS_OWN = re.compile(rf"[{CJK}]|[^\w\s]|_|\n+")
+_LINE_ENDS = re.compile(b"\n+")
+_FOREIGN = re.compile(r"[^\x00-\x7f]+")
 # Between older vocabularies (a token per digit, two for many characters) and newer, larger ones (0.7 a character).
 _TOKENS_PER_DIGIT = 0.7
 _LATIN_LETTERS_PER_TOKEN = 5
@@ -321,6 +323,30 @@ def estimate_tokens(text: str) -> int:
     )
 
 
-def _tokens_of(parts: list[str], characters: float) -> float:
+@lru_cache(maxsize=4096)
+def _is_token(character: str) -> bool:
+    return _TOKEN_OF_ITS_OWN.fullmatch(character) is not None
+
+
+def _ascii_counts(text: bytes) -> tuple[float, ...]:
+    """The tokens that stand alone, of numbers, and of words."""
+    letters, digits, others = _ascii_tables()
+    return (
+        len(text.translate(None, others)) + len(_LINE_ENDS.findall(text)),
+        _tokens_of(text.translate(digits).split(), 1 / _TOKENS_PER_DIGIT),
+        _tokens_of(text.translate(letters).split(), _LATIN_LETTERS_PER_TOKEN),
+    )
+
+
+@lru_cache(maxsize=1)
+def _ascii_tables() -> tuple[bytes, bytes, bytes]:
+    """All but letters as spaces, all but digits as spaces, and what is no token of its own or ends a line."""
+    kinds = [[character for character in range(128) if each.fullmatch(chr(character))] for each in (_WORD, _NUMBER)]
+    letters, digits = (bytes(place if place in kind else ord(" ") for place in range(256)) for kind in kinds)
+    lone = [character for character in range(128) if _TOKEN_OF_ITS_OWN.fullmatch(chr(character))]
+    return letters, digits, bytes(each for each in range(128) if each not in lone or chr(each) == "\n")
+
+
+def _tokens_of(parts: Sequence[str] | Sequence[bytes], characters: float) -> float:
     """The tokens of these parts, each at least one. `characters`: characters per token."""
     return sum(count * max(1.0, length / characters) for length, count in Counter(map(len, parts)).items())
