@@ -64,6 +64,11 @@ demo-steps: $(VENV)/core ## play a research in steps over a guide that its model
 		--team archivist --depth quick --length brief --language en --no-learn --no-playbook \
 		--out $(DEMO)/steps --replay $(DEMO)/steps/recording.jsonl
 
+# After a change of the demo, of reports or of the page. The picture needs Chromium.
+.PHONY: sample
+sample: $(VENV)/dev demo ## make the sample report, the notebook and the README's picture anew from the demo
+	@for script in sample notebook picture; do $(BIN)/python scripts/$$script.py || exit 1; done
+
 .PHONY: lint
 lint: $(VENV)/dev ## ruff, mypy strict, import contract
 	@$(MAKE) --no-print-directory --jobs 3 style types rooms

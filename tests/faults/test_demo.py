@@ -2,11 +2,14 @@
 
 import json
 import re
+import runpy
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from pypdfium2 import PdfDocument
 
 from contend.llm.recording import Recording
 from fakes.guide import write_command
@@ -116,6 +119,29 @@ def test_the_demo_leaves_three_reports_and_lessons(demo: Demo) -> None:
 
     assert reports == {"report.md", "report.html", "report.json"}
     assert re.search(r"playbook demo, version 1: \d added", demo.out)
+
+
+def test_the_sample_report_in_examples_is_what_the_demo_gives_but_for_its_times(demo: Demo) -> None:
+    sample = runpy.run_path(str(ROOT / "scripts" / "sample.py"))
+
+    for name, text in sample["shared_files"](demo.folder / "demo").items():
+        kept = (sample["SAMPLE"] / name).read_text("utf-8")
+        assert _timeless(kept) == _timeless(text), f"examples/ferry/{name} is out of date: make sample"
+
+
+def test_the_sample_in_print_is_the_report_of_the_same_run_as_the_others() -> None:
+    folder = ROOT / "examples" / "ferry"
+    stamp = re.search(r"Generated at: (\S+ \S+)", (folder / "report.md").read_text("utf-8"))
+    assert stamp is not None
+
+    with closing(PdfDocument(folder / "report.pdf")) as document:
+        text = "\n".join(page.get_textpage().get_text_range() for page in document)
+
+    assert stamp[1] in re.sub(r"\s+", " ", text), "examples/ferry/report.pdf is out of date: make sample"
+
+
+def _timeless(text: str) -> str:
+    return re.sub(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d+)?|\d+\.\d s", "TIME", text)
 
 
 def test_live_says_what_it_may_cost_before_it_asks_the_users_model(tmp_path: Path, vendors: Vendors) -> None:

@@ -26,7 +26,7 @@ from contend.services import Services
 from contend.settings import Settings, load_settings
 from contend.settings.files import load_config, read_criteria, resource
 from contend.sources.readers import KINDS, read_document
-from fakes.guide import PAGES, ROOT, blocks, without_blocks
+from fakes.guide import EXAMPLES, PAGES, ROOT, blocks, without_blocks
 from fakes.vendors import Vendors
 
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -42,7 +42,7 @@ def _shown(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-each_page = pytest.mark.parametrize("page", PAGES, ids=_shown)
+each_page = pytest.mark.parametrize("page", [*PAGES, *EXAMPLES], ids=_shown)
 
 
 def _commands(page: Path) -> list[str]:
