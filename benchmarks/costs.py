@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 _CHARACTERS = 4
 _LEAST = 1_024 * _CHARACTERS
 _REPEATED, _OUTPUT = 0.1, 5.0
+PRICES = {"gpt-5-mini": (0.25, 2.0), "gpt-5": (1.25, 10.0)}
+"""US dollars for a million tokens of input and of output, by model; of repeated input a tenth."""
 
 
 class Cost(NamedTuple):
@@ -25,6 +27,12 @@ class Cost(NamedTuple):
     @property
     def repeated_share(self) -> float:
         return self.repeated / max(self.input, 1)
+
+    def dollars(self, model: str) -> float:
+        """At a model's prices in `PRICES`."""
+        input_price, output_price = PRICES[model]
+        paid = self.input - self.repeated + _REPEATED * self.repeated
+        return (paid * input_price + self.output * output_price) / 1_000_000
 
 
 def text_of(body: Mapping[str, Any]) -> str:

@@ -38,7 +38,7 @@ from contend.settings.files import resource
 from contend.sources.local import LocalDocuments
 from contend.text import estimate_tokens
 from contend.writing import length_values
-from costs import Cost, cost_of, text_of
+from costs import PRICES, Cost, cost_of, text_of
 from stub import DOCS, reply_to, running, shape_in
 
 _THEME = "How does contend resume a run after a crash, what is repeated, and what does Redis change about it?"
@@ -265,6 +265,8 @@ def _row(name: str, played: Run, single: Single) -> str:
     calls = "{:,}-{:,}".format(*played.planned_calls)
     tokens = "{:,}-{:,}".format(*played.planned_tokens)
     schemas = sum(call.schema for call in played.calls)
+    dollars = " ".join(f"{played.cost.dollars(model):10.2f}" for model in PRICES)
+    times = played.tokens / single
     return (
         f"{name} {len(played.calls):5}  {calls:8} {played.tokens:10,}  {tokens:17} {schemas:7,}"
         f" {played.cost.repeated_share:8.0%} {played.cost.total:10,} {single.tokens:10,}"
