@@ -44,7 +44,8 @@ def clone(tmp_path: Path) -> Path:
     """What a reader of a clone has; a run leaves nothing in this one."""
     folder = tmp_path / "clone"
     folder.mkdir()
-    shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("results", "*.sqlite*"))
+    own_runs = shutil.ignore_patterns("results", "documents", "leases", "playbooks", "*.sqlite*", "*.duckdb*")
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=own_runs)
     for name in ("demo", "tests"):
         (folder / name).symlink_to(ROOT / name)
     (folder / "bin").mkdir()
@@ -97,7 +98,8 @@ def test_every_example_has_a_readme_that_the_list_of_examples_names() -> None:
     assert listed == folders
 
 
-def test_the_notebook_has_the_output_that_its_cells_give_today(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_notebook_has_the_output_that_its_cells_give_today(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     script = runpy.run_path(str(ROOT / "scripts" / "notebook.py"))
     text = script["NOTEBOOK"].read_text("utf-8")
     cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
