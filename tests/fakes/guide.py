@@ -11,6 +11,7 @@ from fakes.fork_server import fork_server
 ROOT = Path(__file__).parents[2]
 _AT_THE_ROOT = ("README", "ARCHITECTURE", "CONTRIBUTING", "SECURITY")
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / f"{name}.md" for name in _AT_THE_ROOT)])
+EXAMPLES = sorted((ROOT / "examples").rglob("README.md"))
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
