@@ -88,9 +88,10 @@ async def run(
     A new thread id is drawn where none is given; a finished thread may be given again and keeps its chat. `on_event`
     is called with each event.
 
-    `sources` and `teams` are the options of these names, and may hold objects beside names: what `contend.source` made,
-    which every team searches first; LangGraph graphs and `GuestTeam`s. `metrics` are measured beside those of the
-    workspace: what `contend.metric` made, or objects with `evaluate(context)`. The run keeps their names alone.
+    `sources` and `teams` are the options of these names, all that the run uses, and may hold objects among the names:
+    in `sources=["local", wiki]` what `contend.source` made, which every team searches first; in `teams=["archivist",
+    graph]` LangGraph graphs and `GuestTeam`s. `metrics` are measured beside those of the workspace: what
+    `contend.metric` made, or objects with `evaluate(context)`. The run keeps only their names.
 
     Raises:
         InputError: the theme, an option, an object, a config file, the thread, the workspace or the endpoint is not

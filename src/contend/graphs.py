@@ -254,6 +254,7 @@ class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
             await run_guard.check_resumable(self.services, thread_id, snapshot)
         elif goes_on and snapshot.values.get("execution_id"):
             await run_guard.check_texts(self.services, thread_id, snapshot)
+            run_guard.check_objects(self.services, thread_id, snapshot)
         elif not snapshot.created_at:
             raise UnknownThread(f"thread {thread_id!r} has no run to go on with")
         if isinstance(request, Command) and request.resume is not None:

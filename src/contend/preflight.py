@@ -356,7 +356,7 @@ def _settle_kind(setup: RunSetup) -> RunSetup:
 
 
 def _check_own(services: Services, setup: RunSetup) -> None:
-    """A search of documents would pass by what a caller brings."""
+    """Refuse a caller's sources and metrics in a run without a language model, which would ignore them."""
     extensions = services.extensions
     if not setup.options.models and (names := [*extensions.sources, *extensions.metrics]):
         raise InputError(

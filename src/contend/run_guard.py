@@ -71,14 +71,16 @@ async def check_resumable(services: Services, thread_id: str, snapshot: StateSna
 
 
 def check_objects(services: Services, thread_id: str, snapshot: StateSnapshot) -> None:
-    """Whether the sources, metrics and graphs that a run has by name are here: code may have brought them as objects.
+    """Check that the sources, metrics and graphs that a run knows by name are here: code may have given objects.
 
     Raises:
         InputError: some are not; names them.
     """
     options = ResolvedOptions.model_validate(snapshot.values["options"])
     metrics = [each for each in options.evaluator.metrics if each.kind == "python"]
-    graphs = [team["team_id"] for team in snapshot.values.get("teams", []) if team["kind"] == "graph"]
+    # A team's graph on its own has one team.
+    teams = snapshot.values.get("teams") or [snapshot.values["team"]]
+    graphs = [team["team_id"] for team in teams if team["kind"] == "graph"]
     _check_objects(
         services,
         thread_id,
@@ -95,8 +97,8 @@ def _check_objects(
     missing = {"sources": gone, "metrics": metrics, "teams": teams}
     if lack := "; ".join(f"{what} {', '.join(names)}" for what, names in missing.items() if names):
         raise InputError(
-            f"thread {thread_id!r}: its run uses what is not here: {lack}; give these objects to contend.resume, as "
-            "contend.run had them, or name them in the workspace's config"
+            f"thread {thread_id!r}: its run needs {lack}, which are not here: give these objects to contend.resume, as "
+            "to contend.run, or name them in the workspace's config"
         )
 
 

@@ -90,7 +90,7 @@ class Services:
         )
 
     def extended(self, extensions: Extensions) -> "Services":
-        """The same container, also what is open in it, with a caller's own objects, which only the copy has.
+        """A copy with a caller's objects. It shares stores, models and open runs with this container.
 
         Raises:
             InputError: as `Extensions.add_to`.

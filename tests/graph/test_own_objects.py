@@ -1,6 +1,5 @@
 """Sources, metrics and teams that code brings as objects: used, named in the record, found again by a resume."""
 
-import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ import pytest
 from langchain_core.messages import AIMessage
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
+from langgraph.types import Command
 from typing_extensions import TypedDict
 
 import contend
@@ -186,6 +186,7 @@ async def test_a_graph_gets_a_name_where_it_has_none_and_searches_what_the_run_u
 
 
 WAITS = {"approve": ["report"]}
+THREAD: Any = {"configurable": {"thread_id": "own"}}
 
 
 async def test_a_resume_finds_the_objects_by_name_when_they_are_given_again(runs: Runs) -> None:
@@ -202,14 +203,36 @@ async def test_a_resume_without_them_names_what_is_missing_and_spends_nothing(ru
     await runs.run(options=WAITS, sources=[standards], metrics=[short], teams=["alpha", graph()])
     calls = len(vendors.calls)
 
-    missing = "is not here: sources standards; metrics short; teams mine; give these objects to contend.resume"
-    with pytest.raises(InputError, match=re.escape(missing)):
+    missing = "needs sources standards; metrics short; teams mine, which are not here: give these objects to"
+    with pytest.raises(InputError, match=missing):
         await runs.resume(force=True)
-    with pytest.raises(InputError, match="its run uses what is not here: metrics short; give these"):
+    with pytest.raises(InputError, match="its run needs metrics short, which are not here"):
         await runs.resume(sources=[standards], teams=[graph()])
 
     assert len(vendors.calls) == calls
     assert (await runs.resume(sources=[standards], metrics=[short], teams=[graph()])).status == "completed"
+
+
+async def test_a_run_that_was_not_opened_yet_asks_for_its_objects_too(runs: Runs) -> None:
+    options = contend.RunOptions(sources=["standards"], teams=["mine"], max_rounds=1, learn=False)
+    begun = {"theme": QUESTION, "run_options": options.model_dump(mode="json", exclude_none=True)}
+    await contend.build_graph("contend", runs.services()).aupdate_state(THREAD, begun, as_node="__start__")
+
+    with pytest.raises(InputError, match="its run needs sources standards; teams mine, which are not here"):
+        await runs.resume()
+
+
+@pytest.mark.parametrize("name", ["team", "research"])
+async def test_a_part_of_the_contest_that_goes_on_by_itself_asks_for_its_objects(runs: Runs, name: Any) -> None:  # noqa: ANN401 - a GraphName
+    own = contend.build_graph(name, runs.services(), sources=[standards], metrics=[short])
+    await own.ainvoke({"theme": QUESTION}, THREAD, context={"sources": ["standards"], "approve": ["plan"]})
+
+    without = contend.build_graph(name, runs.services())
+    with pytest.raises(InputError, match="its run needs sources standards; metrics short, which are"):
+        await without.ainvoke(Command(resume="approve"), THREAD)
+
+    state = await own.ainvoke(Command(resume="approve"), THREAD)
+    assert RESUMING["url"] in state["messages"][-1].text
 
 
 IN_FILES = """import contend

@@ -133,7 +133,7 @@ class TeamGraphs:
         self._guests: Mapping[str, GuestTeam] = {}
 
     def extended(self, guests: Mapping[str, GuestTeam]) -> "TeamGraphs":
-        """These graphs and others besides, by their teams' ids, which only the copy has."""
+        """A copy with more graphs, by their teams' ids; these stay as they are."""
         more = copy(self)
         more._graphs, more._guests = {**self._graphs}, guests  # noqa: SLF001 - a copy of its own
         return more

@@ -194,7 +194,7 @@ class SourceSet:
         self._sources: dict[tuple[str, tuple[str, ...]], Source] = {}
 
     def extended(self, own: Mapping[str, SourceFunction[Any]]) -> "SourceSet":
-        """These sources and others besides, which only the copy has."""
+        """A copy with more sources; this set stays as it is."""
         more = copy(self)
         more.factories = self.factories | {name: _factory_of(each) for name, each in own.items()}
         more._sources = {**self._sources}  # noqa: SLF001 - a copy of its own
