@@ -84,6 +84,18 @@ types:
 rooms:
 	@$(BIN)/lint-imports
 
+# A link to no page or heading fails the build, as does a page that the navigation leaves out. The variable turns off a
+# notice of the theme on its own future.
+.PHONY: docs
+docs: $(VENV)/docs ## build the guide as a site into site/
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --clean
+	@echo "The guide: site/index.html; with search: $(BIN)/python -m http.server --bind 127.0.0.1 --directory site"
+
+$(VENV)/docs: $(VENV)/core
+	@echo "Setting up what builds the guide in $(VENV) …"
+	@$(PIP) install --constraint constraints.txt --editable ".[docs]"
+	@touch $@
+
 # Types are checked beside the tests: one process does it, and takes half a minute the first time.
 .PHONY: test
 test: $(VENV)/dev $(VENV)/redis $(VENV)/mermaid ## lint and all tests
@@ -105,5 +117,5 @@ judging: $(VENV)/dev ## print whether your model tells good reports from damaged
 	@$(BIN)/python benchmarks/judging.py
 
 .PHONY: clean
-clean: ## remove the environment and the demo's files
-	rm -rf $(VENV) $(DEMO)/workspace $(DEMO)/report.* $(DEMO)/steps/report.*
+clean: ## remove the environment, the site and the demo's files
+	rm -rf $(VENV) site $(DEMO)/workspace $(DEMO)/report.* $(DEMO)/steps/report.*

@@ -1,7 +1,10 @@
 """The guide, README and architecture page say what is so: links, commands, config and code in them are tried."""
 
+import os
 import re
 import runpy
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -284,6 +287,36 @@ def test_every_whole_python_example_ends_with_a_report(
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.name)
 def test_every_page_of_the_guide_is_found_by_a_title_that_names_contend(page: Path) -> None:
     assert "contend" in read_document(page).title
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The guide as `make docs` builds it."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", folder]
+    subprocess.run(command, check=True, cwd=ROOT, timeout=120, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})  # noqa: S603 - this test's own words
+    return folder
+
+
+def test_the_guides_site_has_every_page_and_no_link_that_leads_nowhere(site: Path) -> None:
+    """The build is strict: a link to no page or heading, and a page outside the navigation, fail it."""
+    pages = {page.relative_to(ROOT / "docs").with_suffix(".html") for page in (ROOT / "docs").rglob("*.md")}
+
+    assert pages == {page.relative_to(site) for page in site.rglob("*.html")} - {Path("404.html")}
+
+
+def test_the_guides_site_loads_nothing_from_another_host(site: Path) -> None:
+    loaded = [
+        address
+        for page in site.rglob("*.html")
+        for tag in re.findall(r"<(?:script|link|img|iframe)\b[^>]*>", page.read_text("utf-8"))
+        for address in re.findall(r'(?:src|href)="([^"]*)"', tag)
+    ]
+    styles = "".join(style.read_text("utf-8") for style in site.rglob("*.css"))
+
+    assert loaded
+    assert [address for address in loaded if "//" in address] == []
+    assert re.findall(r"url\(\W?(?:https?:)?//", styles) == []
 
 
 def test_the_guide_is_what_the_package_ships() -> None:
