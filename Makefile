@@ -87,7 +87,8 @@ rooms:
 # A link to no page or heading fails the build, as does a page that the navigation leaves out. The variable turns off a
 # notice of the theme on its own future.
 .PHONY: docs
-docs: $(VENV)/docs ## build the guide as a site into site/
+docs: $(VENV)/docs ## write the guide's reference from the code, and build the guide as a site into site/
+	@$(BIN)/python scripts/reference.py
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --clean
 	@echo "The guide: site/index.html; with search: $(BIN)/python -m http.server --bind 127.0.0.1 --directory site"
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from contend import run_guard
 from contend.approval import Question, chosen_answers, open_questions, question_event, waiting_line
@@ -47,22 +47,34 @@ WAITING = 3
 
 
 class RunOutcome(Record):
-    """A run at its end. `markdown` is the report with the facts of the run; None where there is no report."""
+    """A run at its end, or where it waits for a person."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     thread_id: str
+    """The thread, by which the run is resumed."""
     execution_id: str
+    """The run's row in the record; a thread has one for each of its questions."""
     status: RunStatus
+    """How it ended; `interrupted` can go on."""
     message: str
+    """One line on how it ended: what is missing, and why."""
     theme: str
+    """The question."""
     report: ResearchReport | None = None
+    """The report in its parts; None if there is none."""
     markdown: str | None = None
+    """The report with the facts of the run, as `report.md` has it; None if there is none."""
     summary: ExecutionSummary | None = None
+    """Each team's status and best round; None before any team has ended."""
     files: list[str] = Field(default_factory=list)
+    """Paths of the report's files."""
     usage: RunUsage = Field(default_factory=RunUsage)
+    """Calls, tokens and cost of the whole run."""
     questions: list[Question] = Field(default_factory=list)
     """What waits for a person; answered by `resume`."""
     notices: list[str] = Field(default_factory=list)
-    """What befell the checkpoints' server while the run went."""
+    """What happened to the checkpoints' server during the run."""
     went_on: bool = True
     """False where a resume found the run finished and did nothing."""
 

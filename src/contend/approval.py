@@ -13,7 +13,7 @@ from dataclasses import asdict
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from contend.errors import InputError, SeveralQuestions
 from contend.models.events import QuestionAsked
@@ -44,15 +44,24 @@ ACTIONS: Mapping[Approval, str] = {"plan": "approve_plan", "report": "approve_re
 
 
 class Question(Record):
-    """A question that waits for a person. `args` may be edited; `problem` says why the last answer was not usable."""
+    """A question that waits for a person."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     id: str
+    """By which it is answered."""
     asked: Approval
+    """What is to be approved."""
     execution_id: str
+    """The run's row in the record."""
     team_id: str = ""
+    """The team that asks; empty where the run does."""
     description: str
+    """What a person reads first."""
     args: dict[str, Any]
+    """What may be edited."""
     problem: str = ""
+    """Why the last answer was not usable."""
 
 
 class Decision(Record):

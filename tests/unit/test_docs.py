@@ -212,9 +212,16 @@ def test_every_config_example_loads(page: Path, workspace: Path) -> None:
     assert own_files == names - criteria
 
 
+_REFERENCE = runpy.run_path(str(ROOT / "scripts" / "reference.py"))["PAGES"]
+
+
+@pytest.mark.parametrize("page", _REFERENCE)
+def test_the_reference_says_what_the_code_says(page: str) -> None:
+    assert (ROOT / "docs" / page).read_text("utf-8") == _REFERENCE[page](), "run `make docs`"
+
+
 _NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "approvals": lambda: get_args(Approval),
-    "configuration": lambda: [*RunOptions.model_fields, *_variables()],
     "failures": lambda: {*get_args(RunStatus)} - {"running"},
     "how-a-run-works": lambda: [node for room in ("contest", "team", "research", "learning") for node in _nodes(room)],
     "models-and-endpoints": lambda: get_args(Role),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from contend.models.record import Record, Score, Text
 from contend.models.replies import FixReply, Reply, WholeNumber
@@ -84,18 +84,27 @@ _Line = BeforeValidator(_one_line)
 
 
 class WrittenCriterion(Record):
-    """A criterion that a person wrote. `weight`: from 1, a detail, to 5, without which nothing is answered."""
+    """A criterion that a person wrote."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     text: Annotated[str, Field(min_length=5, max_length=_CRITERION_CHARACTERS), _Line]
+    """One thing that is either in the report or not."""
     example: Annotated[str, Field(max_length=_EXAMPLE_CHARACTERS), _Line] = ""
+    """What would meet it. Left out: none."""
     weight: int = Field(default=3, ge=1, le=5)
+    """From 1, a detail, to 5, without which the question is not answered."""
 
 
 class CriteriaFile(Record):
-    """`criteria/NAME.toml`: criteria that people wrote. Without `parts` a model names the parts of the question."""
+    """`criteria/NAME.toml`: criteria that people wrote."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     parts: list[Annotated[_PART, _Line]] = Field(default_factory=list, max_length=MOST_POINTS)
+    """The parts of the question, which teams see. Left out: the judges' model names them."""
     criteria: list[WrittenCriterion]
+    """What judges go by: 1 to 15, none of them twice."""
 
     @model_validator(mode="after")
     def _some_and_each_once(self) -> "CriteriaFile":

@@ -69,15 +69,15 @@ class RunOptions(Record):
     """What stands below a field describes it in Studio and in the API."""
 
     instructions: Instructions | None = None
-    """Further instructions, at most 20,000 characters."""
+    """Further instructions, at most 20,000 characters. Left out: none."""
     criteria: Identifier | None = None
     """Criteria that people wrote: NAME of criteria/NAME.toml in the workspace. Left out: a model sets them."""
     depth: Depth | None = None
-    """auto (left out): one team, more where needed; quick: one team, which mends; standard: three; deep: all."""
+    """auto: one team, more where needed; quick: one team, which mends; standard: three; deep: all. Left out: auto."""
     length: Length | None = None
     """Words of the report: brief (about 500), standard (1,500), long (3,500). Left out: standard, long for deep."""
     teams: list[Identifier] | None = None
-    """Team ids to enter; left out: as many as `depth` says."""
+    """Team ids to enter. Left out: as many as `depth` says."""
     min_rounds: Rounds | None = None
     """Rounds each team plays at least (1-10). Left out: 1."""
     max_rounds: Rounds | None = None
@@ -91,9 +91,9 @@ class RunOptions(Record):
     evidence_tokens: EvidenceTokens | None = None
     """Tokens of passages that a team holds at most, within two fifths of its model's context. Left out: 60,000."""
     sources: list[str] | None = None
-    """Sources to use: local, arxiv, tavily; left out: all."""
+    """Sources to use: local, arxiv, tavily. Left out: all."""
     documents: list[str] | None = None
-    """Files or folders of your own documents."""
+    """Files or folders of your own documents. Left out: none."""
     dataset: Identifier | None = None
     """The playbook to start from and to learn into. Left out: default."""
     language: Literal["auto", "en", "ja"] | None = None
@@ -101,7 +101,7 @@ class RunOptions(Record):
     model: str | None = None
     """Model for every role. Left out: the server's configuration."""
     models: dict[Role, str] | None = None
-    """Models for single roles."""
+    """Models for single roles. Left out: `model`."""
     max_tokens: int | None = Field(None, ge=1)
     """Tokens the whole run may use. Left out: no limit."""
     max_usd: float | None = Field(None, gt=0)
@@ -111,7 +111,7 @@ class RunOptions(Record):
     max_calls: int | None = Field(None, ge=1)
     """Model calls the whole run may make. Left out: no limit."""
     target_score: Score | None = None
-    """A team stops when it reaches this score (0-1)."""
+    """A team stops when it reaches this score (0-1). Left out: no score stops it."""
     approve: list[Approval] | None = None
     """What a person approves first: plan, report, playbook. Left out: nothing."""
     synthesis: bool | None = None
@@ -119,9 +119,9 @@ class RunOptions(Record):
     learn: bool | None = None
     """Write lessons into the playbook at the end. Left out: yes."""
     playbook: bool | None = None
-    """Start from the lessons of the playbook."""
+    """Start from the lessons of the playbook. Left out: yes."""
     lesson_tokens: int | None = Field(None, ge=0, le=8000)
-    """Tokens of lessons that a run starts with."""
+    """Tokens of lessons that a run starts with. Left out: 600."""
 
 
 def _options_without(name: str, about: str, others: frozenset[str]) -> type[Record]:
@@ -151,30 +151,41 @@ def run_options(values: object) -> RunOptions:
 
 
 class JudgmentConfig(Record):
-    """When a team stops. Scores and shares are 0.0 to 1.0; `patience` counts rounds without a gain."""
+    """When a team stops. Scores and shares are 0.0 to 1.0."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     target_score: Score | None = None
+    """A team stops when it reaches this score. Left out: no score stops it."""
     min_improvement: Score = 0.01
+    """A smaller gain counts as none."""
     patience: int = Field(default=2, ge=1, le=10)
+    """Rounds without a gain after which a team stops."""
     budget_reserve: Score = 0.15
+    """A team stops when less than this share of a budget is left."""
     confidence_threshold: Score = 0.5
+    """The round judge's "stop" is followed from this confidence on."""
 
 
 class MetricConfig(Record):
-    """One metric. `weight` for all metrics or for none.
+    """One metric: by a model with a rubric, by contend's own code, or by a Python function of the workspace."""
 
-    By a model: `rubric` is the text, or one word that names a file of `prompts/rubrics`; left out, the metric's name
-    does. `model` is its judge, else the run's. By Python: `function` is `module:function` of a file, or None for an
-    object that code brings by this name; it has `timeout_seconds`, or those that it sets itself.
-    """
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     name: Identifier
+    """The metric's name."""
     kind: Literal["model", "code", "python"] = "model"
+    """Who scores. Left out: `model`, or `python` with a `function`."""
     weight: Score | None = None
+    """Its share of a round's score; for all metrics (sum 1) or for none. Left out: equal weights."""
     model: str | None = None
+    """Its own judge. Left out: the run's."""
     rubric: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=10_000)] | None = None
+    """The rubric's text, or the name of a file in `prompts/rubrics`. Left out: the file of the metric's name."""
     function: FunctionName | None = None
+    """A function in a Python file of the workspace, as `module:function`. Left out: none; code may bring an object."""
     timeout_seconds: float | None = Field(default=None, gt=0, le=600)
+    """Seconds that the function may take. Left out: those that it sets itself, else 30."""
 
     @model_validator(mode="before")
     @classmethod
@@ -199,17 +210,18 @@ NEAR_TIE = 0.02
 
 
 class EvaluatorConfig(Record):
-    """The metrics that score each submission, and how.
+    """The metrics that score each submission, and how."""
 
-    `samples`: how often each metric is asked of a language model; the median counts. `expected_score`: where the
-    endpoint tells how likely each percentage was, their mean counts instead of the one it chose. `near_tie`: teams
-    whose best scores are within it of the best are compared in pairs for the win.
-    """
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     samples: int = Field(default=1, ge=1, le=9)
+    """How often each metric asks a model; the median counts."""
     expected_score: bool = False
+    """Take the mean of the percentages that the judge found likely, if the endpoint gives log-probabilities."""
     near_tie: Score = NEAR_TIE
+    """Teams this near to the best score are compared with it in pairs."""
     metrics: list[MetricConfig] = Field(min_length=1, max_length=20)
+    """The metrics."""
 
     @model_validator(mode="after")
     def _weights_add_up(self) -> "EvaluatorConfig":
@@ -259,26 +271,36 @@ GRAPH_ENTRY = 'kind = "graph": give `graph` as module:attribute, or `url` and `a
 
 
 class TeamConfig(Record):
-    """One team. `sources` in order of preference; it is entered if one of `needs` is on (or any of `sources`).
+    """One team. A team of kind `graph` has a `graph`, or a `url` and an `assistant`; it needs no sources."""
 
-    Of kind `graph`: `graph` is `module:attribute` in a Python file of the workspace, or `url` and `assistant` name a
-    graph of an Agent Server, whose key the variable `api_key_env` holds; with neither, code brings the graph by the
-    team's id. Without sources of its own it may use those of the run.
-    """
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     team_id: Identifier
+    """Unlike any other team's."""
     name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64)]
+    """What people see."""
     kind: Annotated[Literal["research", "search", "graph"], BeforeValidator(_present_kind)] = "research"
+    """`research` competes, `graph` is a graph of your own, `search` shows passages without a model."""
     graph: FunctionName | None = None
+    """The graph in a Python file of the workspace, as `module:attribute`. Left out: none; code may bring one."""
     url: str | None = None
+    """The Agent Server that has the graph. Left out: none."""
     assistant: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)] | None = None
+    """The graph's name on that server. Left out: none."""
     api_key_env: str | None = None
+    """The variable that holds that server's key. Left out: no key."""
     stance: str = Field("", max_length=2000)
+    """How it goes about its research. Left out: the file `prompts/stance/TEAM_ID.md.j2`."""
     sources: list[str] = Field(default_factory=list)
+    """In order of preference: results of the first weigh most."""
     needs: list[str] = Field(default_factory=list)
+    """The team enters if one of these is on. Left out: one of `sources`."""
     query_hints: list[Annotated[str, Field(max_length=40)]] = Field(default_factory=list, max_length=10)
+    """Words that suit its searches. Left out: none."""
     max_iterations: Rounds | None = None
+    """Drafts within a round at most. Left out: as the depth says."""
     models: dict[Role, str] = Field(default_factory=dict)
+    """Its own supervisor, writer and reviewer. Left out: the run's."""
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> "TeamConfig":
@@ -298,11 +320,18 @@ class TeamConfig(Record):
 class ContestLimits(Record):
     """Limits of a contest. `max_rounds` and `timeout_per_team_seconds` follow a run's depth where nobody sets them."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     min_rounds: Rounds = 1
+    """Rounds of each team at least."""
     max_rounds: Rounds = 3
+    """Rounds of each team at most. Left out: as the depth says."""
     timeout_per_team_seconds: int = Field(default=600, gt=0)
+    """Active seconds of a team at most. Left out: as the depth says."""
     max_retries_per_team: int = Field(default=0, ge=0)
+    """Repeats of a team's failed round."""
     max_concurrent_teams: int = Field(default=8, ge=1)
+    """Teams at work at the same time."""
 
 
 class ResolvedOptions(ContestLimits):

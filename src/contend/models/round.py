@@ -218,14 +218,22 @@ class RoundPromptContext(Record):
 
 
 class RoundPromptConfig(Record):
-    """Limits of the rounds' prompts. Tokens are estimates, characters are characters."""
+    """Limits of the rounds' prompts. Tokens are estimates."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     max_submission_history_items: int = Field(default=5, ge=1)
+    """Past rounds that a prompt shows at most."""
     max_leaderboard_display_teams: int = Field(default=10, ge=1)
+    """Teams of the ranking that a prompt shows at most."""
     submission_preview_chars: int = Field(default=200, ge=1)
+    """Characters of a past submission that a prompt shows."""
     enable_trend_analysis: bool = True
+    """Whether a prompt says how the team's scores went."""
     estimated_prompt_tokens: int = Field(default=3000, ge=1)
+    """Tokens of a round's brief, about."""
     submission_history_tokens: int = Field(default=2000, ge=1)
+    """Tokens of past rounds in it, about."""
 
 
 class Judgment(Record):

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 from uuid import UUID, uuid4
 
-from pydantic import UUID4, Field, computed_field
+from pydantic import UUID4, ConfigDict, Field, computed_field
 
 from contend.errors import InputError
 from contend.models.record import (
@@ -45,13 +45,22 @@ class OrchestratorTask(Record):
 class TeamStatus(Record):
     """Where one team stands. Only pending → running → completed | failed | timeout."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     team_id: Identifier
+    """The team's id."""
     team_name: Text
+    """Its name, as people see it."""
     status: TeamStage = "pending"
+    """How far it is."""
     current_round: int = Field(default=0, ge=0)
+    """The round that it plays, from 1; 0 before the first."""
     started_at: UtcDatetime | None = None
+    """None before it starts."""
     completed_at: UtcDatetime | None = None
+    """None before it ends."""
     error_message: str | None = None
+    """Why it failed or ran out of time."""
 
     def to(self, status: TeamStage, *, error_message: str | None = None) -> Self:
         """The status after a transition; the same status again changes nothing.
@@ -68,16 +77,20 @@ class TeamStatus(Record):
 
 
 class RunUsage(Record):
-    """What some calls cost together. `cost_usd` is None as soon as one price is unknown.
+    """What some calls cost together."""
 
-    `cached_tokens`: those of the input that the provider had in a cache, as far as it tells.
-    """
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     requests: int = Field(default=0, ge=0)
+    """Model calls."""
     input_tokens: int = Field(default=0, ge=0)
+    """Tokens that models read."""
     output_tokens: int = Field(default=0, ge=0)
+    """Tokens that models wrote."""
     cached_tokens: int = Field(default=0, ge=0)
+    """Those of the input that a provider had in a cache, as far as it tells."""
     cost_usd: float | None = Field(default=0.0, ge=0)
+    """US dollars; None as soon as one price is unknown."""
 
     @property
     def cached_share(self) -> float:
@@ -120,24 +133,39 @@ class CallUsage(RunUsage):
 
 
 class RoundResult(Record):
-    """One finished round of one team. Times in seconds, monotonic."""
+    """One finished round of one team."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     team_id: Identifier
+    """The team's id."""
     team_name: Text
+    """Its name."""
     round_number: int = Field(ge=1)
+    """The round, from 1."""
     submission_content: Text
+    """The report in Markdown."""
     evaluation_score: Score | None
+    """The round's score; None if it is unscored."""
     evaluation_feedback: str
+    """What judges want changed."""
     usage: RunUsage
+    """What the round cost."""
     execution_time_seconds: float = Field(ge=0.001)
+    """Active seconds."""
     completed_at: UtcDatetime = Field(default_factory=utc_now)
+    """When it ended."""
 
 
 class Publication(Record):
-    """Whose report is published, and its score; None if exactly this text was not scored."""
+    """Whose report is published, and its score."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     published: ReportOrigin | None = None
+    """Whose report is published: the best team's, or the editor's merge; None before it is."""
     published_score: Score | None = None
+    """The published report's score; None if exactly this text was not scored."""
 
     def published_fields(self) -> dict[str, Any]:
         """These two of what may have more."""
@@ -145,19 +173,26 @@ class Publication(Record):
 
 
 class ExecutionSummary(Publication, ReloadedRecord):
-    """An execution when its teams are done: the best round of each team that has one, and every team's status.
+    """An execution when its teams are done."""
 
-    `best_score` is the best team's. What is published, and its score, is known once it is.
-    """
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     task_id: UUID
+    """The execution's id."""
     user_prompt: QuestionText
+    """The question."""
     team_results: list[RoundResult] = Field(default_factory=list)
+    """The best round of each team that has one."""
     team_statuses: list[TeamStatus] = Field(default_factory=list)
+    """Every team's status."""
     best_team_id: Identifier | None = None
+    """The first of the ranking; None if no team delivered."""
     best_score: Score | None = None
+    """The best team's score."""
     total_execution_time_seconds: float = Field(gt=0)
+    """Seconds from start to end."""
     created_at: UtcDatetime = Field(default_factory=utc_now)
+    """When this summary was made."""
 
     @computed_field  # type: ignore[prop-decorator]  # pydantic's own form
     @property

@@ -38,14 +38,18 @@ class PromptBuilderSettings(BaseSettings):
     """
 
     model_config: ClassVar[SettingsConfigDict] = SettingsConfigDict(
-        env_prefix="CONTEND_", env_nested_delimiter="__", extra="forbid"
+        env_prefix="CONTEND_", env_nested_delimiter="__", extra="forbid", use_attribute_docstrings=True
     )
 
     workspace: Path | None = Field(None, exclude=True)
     team_user_prompt: str | None = None
+    """The template of a round's brief. Left out: `prompts/team/brief`."""
     evaluator_user_prompt: str | None = None
+    """The template of a judge's prompt for one metric. Left out: `prompts/evaluator/metric`."""
     judgment_user_prompt: str | None = None
+    """The template of the round judge's prompt. Left out: `prompts/judge/judgment`."""
     round_prompt: RoundPromptConfig = Field(default_factory=RoundPromptConfig)
+    """Limits of the rounds' prompts."""
 
     @field_validator("team_user_prompt", "evaluator_user_prompt", "judgment_user_prompt")
     @classmethod

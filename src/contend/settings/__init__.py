@@ -82,36 +82,47 @@ class Settings(BaseSettings):
         populate_by_name=True,
         hide_input_in_errors=True,
         allow_inf_nan=False,
+        use_attribute_docstrings=True,
     )
 
     workspace: Path | None = None
+    """The workspace. Left out: the nearest folder with `config/orchestrator.toml`, else a data folder of the user."""
     started_in: Path | None = None
-    """The folder in which relative documents lie: the working directory, unless `contend serve` left it."""
+    """The folder of relative documents; `contend serve` sets it for its server. Left out: the working directory."""
     openai_api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY")
+    """Key of the model endpoint. Left out: none."""
     openai_base_url: str | None = Field(None, validation_alias="OPENAI_BASE_URL")
+    """Address of the model endpoint. Left out: OpenAI's."""
     tavily_api_key: SecretStr | None = Field(None, validation_alias="TAVILY_API_KEY")
+    """Key of the web search. Left out: no web search."""
     tavily_base_url: str | None = None
+    """Address of the web search. Left out: Tavily's."""
     arxiv_base_url: str | None = None
+    """Address of arXiv's search. Left out: arXiv's."""
     fetch_allow: Annotated[list[IPv4Network | IPv6Network], NoDecode, BeforeValidator(_networks)] = []
-    """Networks of the user's own from which pages may be read, beside the public web."""
+    """Networks of your own from which pages may be read, beside the public web. Left out: none."""
     checkpointer: CheckpointerType = "sqlite"
-    """Redis, where its address is set and no other is named."""
+    """Where checkpoints are kept. Left out: `redis` if `CONTEND_REDIS_URL` is set, else `sqlite`."""
     redis_url: Annotated[SecretStr, AfterValidator(_redis_address)] | None = None
+    """Address of a Redis server for checkpoints and leases. Left out: none."""
     checkpoint_ttl_minutes: Annotated[int, Field(ge=60)] | None = None
-    """Minutes after which Redis forgets a checkpoint that nobody saved or read; a run at work must outlast it."""
+    """Minutes after which Redis forgets a checkpoint that nobody saved or read. Left out: never."""
     call_deadline_seconds: Annotated[float, Field(gt=0)] = 300
+    """Seconds of one model call with its retries."""
     max_calls_in_flight: Annotated[int, Field(ge=1)] = 64
+    """Model calls at the same time."""
     max_retries: Annotated[int, Field(ge=0)] | None = None
-    """Repeats of a model call; None for as many as its deadline has room for."""
+    """Repeats of a model call. Left out: as many as its deadline has room for."""
     record: Path | None = None
-    """The file to which a run's model replies are added."""
+    """The file to which a run's model replies are added. Left out: none."""
     replay: Path | None = None
-    """The file from which model replies are played; no model is asked."""
+    """The file from which model replies are played; no model is asked. Left out: none."""
     record_lock_seconds: Annotated[float, Field(gt=0)] = 10
+    """Seconds that a process waits for another one to leave the record."""
     server_token: Annotated[SecretStr, AfterValidator(_long_token)] | None = None
-    """What the Agent Server asks of every request; without one it answers this machine only."""
+    """What the Agent Server asks of every request. Left out: it answers this machine only."""
     served_folders: Annotated[list[str], NoDecode, BeforeValidator(_parts)] = []
-    """Folders whose documents a client of the Agent Server may name, beside those of the workspace."""
+    """Folders whose documents a client of the Agent Server may name. Left out: the workspace's alone."""
 
     _base: Path
     _folder: Path

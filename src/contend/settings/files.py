@@ -5,7 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from contend.errors import InputError
 from contend.models.evaluation import CriteriaFile
@@ -64,14 +64,21 @@ CONFIG_FILES = (
 
 
 class TeamReference(Record):
+    """A team that may enter."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     config: Path
+    """The team's file: `config/teams/NAME.toml` of the workspace, else the shipped one."""
 
 
 class OrchestratorSettings(ContestLimits):
     """`[orchestrator]`: limits of the contest and the teams that may enter."""
 
     workspace_path: Path | None = None
+    """Where the workspace lies; it is checked, and moves nothing. Left out: not checked."""
     teams: list[TeamReference] = Field(min_length=1)
+    """The teams that may enter; with the depth `auto` the first whose sources are on plays first."""
 
 
 class _OrchestratorFile(Record):
@@ -95,31 +102,44 @@ class _JudgmentFile(Record):
 
 
 class ModelPrice(Record):
-    """US dollars for a million tokens. `cached_input`: of input that the provider has in a cache; else as all input."""
+    """What a model costs."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     input: float = Field(ge=0)
+    """US dollars for a million tokens that it reads."""
     output: float = Field(ge=0)
+    """US dollars for a million tokens that it writes."""
     cached_input: float | None = Field(default=None, ge=0)
+    """US dollars for a million tokens of input that its provider has in a cache. Left out: as all input."""
 
 
 class ProviderConfig(Record):
     """`[providers.NAME]`: who answers for models named `NAME/MODEL`.
 
-    `kind` is `openai` for any OpenAI-compatible endpoint, or a provider of LangChain's `init_chat_model`; in place of
-    it `function` makes a LangChain chat model of a model's name. `api_key_env` names the variable that holds the key.
-    `extra_body` and `headers` go with each call of kind `openai`, and with `stream` its replies come in parts. Limits
-    that are left out are those of the process.
+    `extra_body`, `headers` and `stream` are of kind `openai`.
     """
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     kind: str = "openai"
+    """`openai` for any OpenAI-compatible endpoint, or a provider of LangChain's `init_chat_model`."""
     function: FunctionName | None = None
+    """In place of `kind`: makes a LangChain chat model of a model's name. Left out: none."""
     base_url: str | None = None
+    """The endpoint's address. Left out: the provider's own."""
     api_key_env: str | None = None
+    """The variable that holds the key. Left out: no key, or what the provider's package reads."""
     max_calls_in_flight: Annotated[int, Field(ge=1)] | None = None
+    """Calls at the same time. Left out: `CONTEND_MAX_CALLS_IN_FLIGHT`."""
     call_deadline_seconds: Annotated[float, Field(gt=0)] | None = None
+    """Seconds of one call with its retries. Left out: `CONTEND_CALL_DEADLINE_SECONDS`."""
     extra_body: dict[str, Any] = Field(default_factory=dict)
+    """Sent in the body of each call. Left out: nothing."""
     headers: dict[str, Annotated[str, Field(pattern=r"^[\x20-\x7e]*$")]] = Field(default_factory=dict)
+    """Sent with each call. Left out: none."""
     stream: bool = False
+    """Whether replies come in parts."""
 
     @model_validator(mode="after")
     def _of_openai_alone(self) -> Self:
@@ -129,48 +149,63 @@ class ProviderConfig(Record):
 
 
 class ModelsConfig(Record):
-    """`config/models.toml`: the default model of a role, providers, output limits in tokens, temperatures, prices.
+    """`config/models.toml`: which models a run uses, and what is known of them."""
 
-    `context` gives the tokens that models can read, by name or pattern; the first pattern that fits holds.
-    """
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     default: str
+    """The model of every role."""
     roles: dict[Role, str] = Field(default_factory=dict)
+    """Models of single roles. Left out: `default`."""
     max_output_tokens: dict[Role, Annotated[int, Field(ge=16)]] = Field(default_factory=dict)
+    """The longest reply of a role, in tokens."""
     temperature: dict[Role, Annotated[float, Field(ge=0, le=2)]] = Field(default_factory=dict)
+    """How freely a role's replies are drawn: 0 for the likeliest one."""
     context: dict[str, Annotated[int, Field(ge=1024, le=100_000_000)]] = Field(default_factory=dict)
+    """Tokens that a model can read, by its name or a pattern (`*`); the first pattern that fits holds."""
     prices: dict[str, ModelPrice] = Field(default_factory=dict)
+    """Prices by a model's name. Left out: the cost is unknown, and `max_usd` refuses the model."""
     providers: dict[Identifier, ProviderConfig] = Field(default_factory=dict)
+    """Further endpoints: their models are named `NAME/MODEL`. Left out: none."""
 
 
 class SourceConfig(Record):
-    """`[sources.NAME]`: one of contend's own by its `kind`, or a `function` of query and limit, `module:function`.
+    """`[sources.NAME]`: one of contend's own, a function of yours, or an MCP server."""
 
-    Of a function or an MCP server: the seconds between two calls, those that a search may take, and whether the pages
-    behind its best results are read in full.
-
-    Of an MCP server: its `command` with `args`, or its `url`; the `tool` that searches, and what the tool calls its
-    arguments for query and limit. `env` names the variables that the command is given, `token_env` the one with the
-    url's bearer token. `results` is the key of the list in the tool's reply, `fields` what it calls a result's parts.
-    """
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     kind: str | None = None
+    """`local`, `arxiv`, `tavily` or `mcp`. Left out: a `function`."""
     function: FunctionName | None = None
+    """A function of query and limit, in a Python file of the workspace. Left out: none."""
     command: str | None = None
+    """MCP: the program that is started. Left out: none."""
     args: list[str] = Field(default_factory=list)
+    """MCP: the program's arguments. Left out: none."""
     env: list[str] = Field(default_factory=list)
+    """MCP: variables that the program is given, beside PATH and HOME. Left out: none."""
     url: str | None = None
+    """MCP: the server's address. Left out: none."""
     token_env: str | None = None
+    """MCP: the variable that holds the address's bearer token. Left out: no token."""
     tool: str | None = None
+    """MCP: the tool that searches. Left out: none."""
     query: str = "query"
+    """MCP: the tool's argument for the words."""
     limit: str | None = None
+    """MCP: the tool's argument for the number of results. Left out: it has none."""
     results: str | None = None
+    """MCP: the key of the list in the tool's reply. Left out: the first list."""
     fields: dict[Literal["title", "text", "url", "published_date", "authors", "score"], str] = Field(
         default_factory=dict
     )
+    """MCP: what the tool calls the parts of a result. Left out: the same names."""
     interval_seconds: float = Field(default=0.0, ge=0)
+    """Function, MCP: seconds between two calls."""
     deadline_seconds: float = Field(default=30.0, gt=0)
+    """Function, MCP: seconds that a search may take."""
     read_pages: bool = False
+    """Function, MCP: whether the pages behind the best results are read in full."""
 
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
