@@ -54,6 +54,7 @@ else
 		$(BIN)/contend run $(CONTEST) --out $(DEMO) --replay $(DEMO)/recording.jsonl
 endif
 	@echo "The commands above, in this shell, after:  . $(BIN)/activate"
+	@echo "The report, in a browser:  file://$(CURDIR)/$(DEMO)/report.html"
 
 # Its model reads 32,000 tokens, and the documents have more: the team searches, finds and reads step by step.
 .PHONY: demo-steps
@@ -96,6 +97,10 @@ $(VENV)/docs: $(VENV)/core
 	@echo "Setting up what builds the guide in $(VENV) …"
 	@$(PIP) install --constraint constraints.txt --editable ".[docs]"
 	@touch $@
+
+.PHONY: pictures
+pictures: $(VENV)/dev demo ## play the demo, and take the guide's pictures of its report in Chromium
+	@$(BIN)/python scripts/pictures.py
 
 # Types are checked beside the tests: one process does it, and takes half a minute the first time.
 .PHONY: test
