@@ -37,7 +37,9 @@ def reader_folder(folder: Path) -> Path:
     tools, activated = folder / "bin", folder / ".venv" / "bin"
     for each in (tools, activated):
         each.mkdir(parents=True)
-    shutil.copytree(ROOT / "demo", folder / "demo", ignore=shutil.ignore_patterns("workspace", "*.results.jsonl"))
+    shutil.copytree(
+        ROOT / "demo", folder / "demo", ignore=shutil.ignore_patterns("workspace", "*.results.jsonl", "report.*")
+    )
     (folder / "plan.toml").write_text('search_queries = ["bridge wind vortices"]\n', "utf-8")
     for labels in ("train.jsonl", "validation.jsonl", "test.jsonl"):
         (folder / labels).write_text(LABELS, "utf-8")

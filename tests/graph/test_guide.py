@@ -4,8 +4,11 @@ The blocks for the SDK run in `test_server.py`, against its server.
 """
 
 import asyncio
+import inspect
 import os
+import re
 import subprocess
+from ast import PyCF_ALLOW_TOP_LEVEL_AWAIT
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,7 @@ RUN = ["contend", "run", QUESTION, "--docs", "demo/documents", "--source", "loca
 BEFORE = {
     "README.md": [[*RUN, "--thread", "THREAD"]],
     "docs/resume.md": [[*RUN, "--thread", "7c1f0c1e-6c1e-4f7e-9d0c-0b7f7f3c2a55"]],
+    "docs/tutorial.md": [[*RUN, "--dataset", "demo", "--out", "demo", "--workspace", "demo/workspace"]],
     "docs/ja/はじめに.md": [[*RUN, "--thread", "7c1f0c1e-6c1e-4f7e-9d0c-0b7f7f3c2a55"]],
     "docs/approvals.md": [
         [*RUN, "--thread", "THREAD", "--approve", "plan", "--team", "archivist,skeptic,scout", "--no-learn"]
@@ -87,6 +91,32 @@ async def test_the_program_that_answers_questions_ends_the_run(
     await answer("waits")
 
     assert capsys.readouterr().out.endswith("completed\n")
+
+
+RECIPES = {
+    "1": r"\(\d+, \d+\) calls, \(\d+, \d+\) tokens, None US dollars\n",
+    "2": r"run_started\n(\w+\n)*run_done\n(completed|partial) \d+ calls\n",
+    "3": r"(\w+ .+ \[.*\]\n)+",
+    "4": r"(completed|partial)\n",
+    "5": r"\['Plan of .*'\]\n(completed|partial)\n",
+    "6": r"# .+(.|\n)+## References(.|\n)+",
+}
+"""What the recipes of the cookbook in Python print, by number; those in the shell run as any page's."""
+
+
+@pytest.mark.usefixtures("reader")
+async def test_the_recipes_of_the_cookbook_run_as_in_a_notebook(capsys: pytest.CaptureFixture[str]) -> None:
+    first, *recipes = re.split(r"^## (?=\d)", (ROOT / "docs" / "cookbook.md").read_text("utf-8"), flags=re.MULTILINE)
+    names: dict[str, object] = {}
+    for recipe in [f"0{first}", *recipes]:
+        number, code = re.match(r"\d+", recipe), re.search(r"^```python\n(.*?)^```$", recipe, re.MULTILINE | re.DOTALL)
+        if number is not None and code is not None:
+            steps = eval(compile(code[1], number[0], "exec", PyCF_ALLOW_TOP_LEVEL_AWAIT), names)  # noqa: S307 - the guide's own lines
+            if inspect.iscoroutine(steps):
+                await steps
+            assert re.fullmatch(RECIPES.get(number[0], ""), capsys.readouterr().out), recipe
+
+    assert len(recipes) == 10
 
 
 def test_the_metric_by_a_function_is_scored(reader: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import runpy
 import subprocess
 import sys
 import tomllib
+from ast import PyCF_ALLOW_TOP_LEVEL_AWAIT
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
@@ -264,7 +265,7 @@ def test_a_page_names_all_there_is(page: str) -> None:
 @each_page
 def test_every_python_example_compiles(page: Path) -> None:
     for block in blocks(page, "python"):
-        compile(block, page.name, "exec")
+        compile(block, page.name, "exec", PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "asyncio.run(" in page.read_text("utf-8")], ids=_shown)
@@ -303,6 +304,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", folder]
     subprocess.run(command, check=True, cwd=ROOT, timeout=120, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})  # noqa: S603 - this test's own words
     return folder
+
+
+def test_the_guides_pictures_are_of_the_demos_recording() -> None:
+    """`make pictures` takes them, and notes which recording they show."""
+    pictures = runpy.run_path(str(ROOT / "scripts" / "pictures.py"))
+
+    assert pictures["MADE_FROM"].read_text("utf-8").split()[0] == pictures["recording_digest"](), "run `make pictures`"
 
 
 def test_the_guides_site_has_every_page_and_no_link_that_leads_nowhere(site: Path) -> None:
