@@ -131,6 +131,21 @@ def test_a_run_tells_its_events_and_ends_with_winner_summary_files_and_what_to_d
     assert f"\n      contend playbook show default {there}\n" in result.out
 
 
+def test_the_end_of_a_run_shows_each_rounds_score_as_a_bar_and_why_its_report_is_published(
+    finished_run: FinishedRun,
+) -> None:
+    events, _, end = finished_run.result.out.partition("\nCompleted · ")
+    scored = re.findall(r" round (\d): scored ([\d.]+/100)", events)
+    (merged,) = re.findall(r"the merged report is chosen \(([\d.]+/100)\)", events)
+
+    bars = re.findall(r"(\d) +█+\S? +([\d.]+/100)", end)
+
+    assert len(scored) > 2
+    assert sorted(bars) == sorted(scored)
+    assert re.search(rf"^ +Editor +█+\S? +{merged}  published$", end, re.MULTILINE)
+    assert f"\nWhy: the editor's merge scored {merged}, the best team's report " in end
+
+
 def test_json_lines_are_the_events_and_then_the_outcome(terminal: Terminal, documents: Path) -> None:
     result = terminal("run", QUESTION, "--docs", documents, "--source", "local", "--json")
 
@@ -368,7 +383,7 @@ def test_status_shows_each_team_with_its_rounds_and_score(copied_terminal: Termi
     result = copied_terminal("status", "first")
 
     assert "Completed" in result.out
-    assert re.search(r"^1 +\w+ +\d+\.\d/100 +\d +done: ", result.out, re.MULTILINE)
+    assert re.search(r"^1 +\w+ +1 +█+\S? +\d+\.\d/100  done: ", result.out, re.MULTILINE)
     values = json.loads(copied_terminal("status", "first", "--json").out)
     assert {team["team_id"] for team in values["teams"]} == {"archivist", "skeptic"}
 

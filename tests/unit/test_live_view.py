@@ -6,10 +6,13 @@ from io import StringIO
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
+from rich.text import Text
 from syrupy.assertion import SnapshotAssertion
 
 from contend.cli import COMMAND, speak
+from contend.cli.chart import ends_table, why_text
 from contend.cli.live import Board, LiveView, line_of
+from contend.cli.ui import hanging
 from contend.models.events import (
     AnyEvent,
     CriteriaSet,
@@ -23,6 +26,7 @@ from contend.models.events import (
     RunDone,
     RunStarted,
     SourceOff,
+    StepChosen,
     StepDone,
     TeamDone,
     TeamStarted,
@@ -258,6 +262,49 @@ def test_why_a_merged_report_is_chosen_or_not_is_told(merged: dict[str, object],
     event = ReportMerged.model_validate({"execution_id": RUN, "best_score": 0.8, **merged})
 
     assert line in line_of(event)
+
+
+@pytest.mark.parametrize(
+    ("merged", "why"),
+    [
+        (None, "All 14 criteria met."),
+        (
+            {"score": 0.9, "published": True, "preferred": ["editor", "tie"]},
+            "the editor's merge scored 90.0/100, the best team's report 80.0/100; judges preferred the merge 1 to 0",
+        ),
+        ({"score": None, "published": False, "failure": "no reply"}, "the reports are not merged: no reply"),
+    ],
+    ids=["no merge", "chosen", "failed"],
+)
+def test_the_end_says_why_a_report_is_published(merged: dict[str, object] | None, why: str) -> None:
+    told: list[AnyEvent] = [StepChosen(execution_id=RUN, step="publish", reason="All 14 criteria met.")]
+    told += [ReportMerged.model_validate({"execution_id": RUN, "best_score": 0.8, **merged})] if merged else []
+
+    assert why_text(board_after(told)) == why
+
+
+def test_a_team_without_a_score_has_no_bar_and_one_that_failed_says_why() -> None:
+    console = Console(file=StringIO(), width=120, markup=False, highlight=False, emoji=False)
+    with console.capture() as capture:
+        console.print(ends_table(board_after(events("en")), ""))
+
+    scored, failed = [line for line in capture.get().splitlines() if "Archivist" in line or "Skeptic" in line]
+    assert "█" in scored
+    assert "█" not in failed
+    assert "failed: no source gave anything" in failed
+
+
+def test_a_long_lesson_wraps_word_by_word_behind_its_mark_within_the_screen() -> None:
+    lesson = "When two documents contradict each other, name both with their days and say which one replaces the other."
+    console = Console(file=StringIO(), width=40, markup=False, highlight=False, emoji=False)
+    with console.capture() as capture:
+        console.print(hanging("  -", Text(lesson)))
+
+    first, *others = capture.get().rstrip().splitlines()
+    assert first.startswith("  - When two")
+    assert others
+    assert all(line.startswith("    ") and cell_len(line) <= 40 for line in others)
+    assert " ".join([first.removeprefix("  - "), *others]).split() == lesson.split()
 
 
 def test_while_the_editors_merge_is_published_the_live_view_says_so_and_names_the_best_team() -> None:

@@ -71,6 +71,23 @@ def test_what_was_removed_can_be_restored(ports: Terminal) -> None:
     assert [bullet.content for bullet in _bullets(ports)] == [_PRIMARY, _YEAR]
 
 
+def test_a_long_lesson_wraps_behind_its_id_on_a_screen_and_is_one_line_in_a_pipe(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lesson = (
+        "When two documents contradict each other, name both with their days, say which replaces the other, and " * 2
+    )
+    assert lesson.strip() in terminal("playbook", "add", "ports", lesson).out
+
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    _, head, *others = terminal("playbook", "diff", "ports", "0", "1").out.partition("\nNext")[0].splitlines()
+
+    assert head.startswith("+ b-")
+    assert max(len(line) for line in (head, *others)) <= 120
+    assert {len(line) - len(line.lstrip()) for line in others} == {head.index("When")}
+    assert lesson.split() == " ".join([head[head.index("When") :], *others]).split()
+
+
 def test_a_diff_tells_what_came_went_and_changed(ports: Terminal) -> None:
     ports("playbook", "add", "ports", "For tides, trust the table.")
     ports("playbook", "edit", "ports", "b-1", "Before opinion pieces, search primary sources.")

@@ -99,13 +99,13 @@ def show_diff(dataset: str, first: int, second: int | None) -> None:
     ui.say("Playbook {dataset}, from version {first} to {last}:", dataset=dataset, first=first, last=last)
     for sign, bullets in (("+", diff.added), ("-", diff.removed)):
         for bullet in bullets:
-            ui.say(f"{sign} {bullet.id}  {ui.plain(bullet.lesson)}")
+            ui.say_item(f"{sign} {bullet.id} ", bullet.lesson)
     for change in diff.changed:
-        ui.say(f"~ {change.after.id}  {ui.plain(change.after.lesson)}")
+        ui.say_item(f"~ {change.after.id} ", change.after.lesson)
         for name in _COMPARED_FIELDS:
             before, after = getattr(change.before, name), getattr(change.after, name)
             if before != after:
-                ui.say(f"    {name}: {ui.plain(str(before))} → {ui.plain(str(after))}")
+                ui.say_item(f"    {name}:", f"{before} → {after}")
     if not (diff.added or diff.removed or diff.changed):
         ui.say("nothing differs")
     ui.advise(f"contend playbook rollback {dataset} {diff.from_version}")
@@ -157,7 +157,7 @@ def restore_lesson(dataset: str, bullet: str | None) -> None:
     removed_bullets = asyncio.run(_store().retired_bullets(dataset))
     if bullet is None:
         for each in removed_bullets.values():
-            ui.say(f"{each.id}  {ui.plain(each.lesson)}")
+            ui.say_item(f"{each.id} ", each.lesson)
         ui.say("{lessons} can be restored.", lessons=ui.count_text(len(removed_bullets), "lesson"))
         ui.advise(f"contend playbook restore {dataset} ID" if removed_bullets else f"contend playbook show {dataset}")
         return
@@ -219,7 +219,7 @@ def _bullet_by_id(name: str, playbook: Playbook) -> Bullet:
 def _tell(dataset: str, result: CurationResult, *, old: Bullet | None = None) -> None:
     """What came of a change; `old`: the bullet that it is about, as it was."""
     for item in result.delta_items:
-        ui.say(f"{item.operation} {item.bullet_id}  {ui.plain(item.content or '')}")
+        ui.say_item(f"{item.operation} {item.bullet_id} ", item.content or "")
     for lesson in result.skipped:
         ui.say("skipped {id}: {why}", id=lesson.bullet_id, why=tr(lesson.reason))
     if old and (old.helpful or old.harmful):

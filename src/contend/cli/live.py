@@ -23,7 +23,7 @@ from contend.text import shorten
 
 @dataclass
 class TeamRow:
-    """One team's line. `best` is 0.0 to 1.0; `doing` says what it is at."""
+    """One team's line. `best` and the `scores` by round are 0.0 to 1.0; `doing` says what it is at."""
 
     team_id: str
     name: str
@@ -32,6 +32,7 @@ class TeamRow:
     round_number: int = 0
     doing: str = field(default_factory=lambda: tr("not begun"))
     state: TeamStage = "pending"
+    scores: dict[int, float | None] = field(default_factory=dict)
 
     def cells(self) -> tuple[str, Text, str, str]:
         """Rank, name, best score, round."""
@@ -41,7 +42,7 @@ class TeamRow:
 
 @dataclass
 class Board:
-    """A fold over events; nothing else is known of the run."""
+    """A fold over events; nothing else is known of the run. `reason`: why the depth `auto` went on as it did."""
 
     theme: str = ""
     teams: dict[str, TeamRow] = field(default_factory=dict)
@@ -51,6 +52,8 @@ class Board:
     usage: RunUsage = field(default_factory=RunUsage)
     stage: str = field(default_factory=lambda: tr("Opening"))
     learned: events.Learned | None = None
+    merge: events.ReportMerged | None = None
+    reason: str = ""
     began: bool = False
 
     def rows(self) -> list[TeamRow]:
@@ -79,13 +82,14 @@ class Board:
                 documents, files = f"{event.read:,}", f"{event.files:,}"
                 self.stage = tr("Reading documents: {read} of {files}", read=documents, files=files)
             case events.StepChosen():
+                self.reason = event.reason
                 for team_id in event.teams:
                     self.team(team_id)
             case events.WinnerPicked():
                 self.rank(event.leaderboard)
                 self.stage = _publishing_text(event)
             case events.ReportMerged():
-                self.stage = tr("Publishing the report")
+                self.stage, self.merge = tr("Publishing the report"), event
             case events.ReportPublished():
                 self.stage = tr("Learning from the run")
             case events.Learned():
@@ -123,6 +127,7 @@ class Board:
                 row.doing = tr("is scored ({length})", length=ui.count_text(event.characters, "character"))
             case events.RoundScored():
                 row.doing = tr("is judged: is another round worth it?")
+                row.scores[event.round_number] = event.score
                 self.rank(event.leaderboard)
             case events.RoundJudged():
                 reason = event.exit_reason
@@ -166,6 +171,9 @@ def board_of(run: StoredRun) -> Board:
             row.doing = tr("waiting" if is_waiting(run.execution) else "stopped")
         elif reason is not None:
             row.doing = tr("done: {why}", why=tr(ui.STOP_REASONS[reason]))
+    for each in run.rounds:
+        if each.evaluated_at is not None:
+            board.team(each.team_id).scores[each.round_number] = each.score
     board.rank(run.leaderboard)
     return board
 
@@ -294,18 +302,6 @@ def team_table(rows: list[TeamRow], *, most: int) -> Table:
     if len(rows) > most:
         table.add_row("", Text(tr("and {count} more", count=len(rows) - most), style="dim"), "", "", "")
     return table
-
-
-def ends_table(board: Board, message: str) -> Table:
-    """How each team's work ended, where the run's message has not said it."""
-
-    def end(row: TeamRow) -> str:
-        state = tr(row.state)
-        head, _, reason = row.doing.partition(": ")
-        return state if head == state and reason in message else row.doing
-
-    cells = [(*row.cells(), (end(row), ui.STYLE[row.state])) for row in board.rows()]
-    return ui.plain_table("#", "Team", "Best", "Rounds", "End", rows=cells, right={"#", "Best", "Rounds"}, fold={"End"})
 
 
 def _facts(board: Board) -> Iterator[tuple[str, str | Text]]:

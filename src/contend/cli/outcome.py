@@ -13,7 +13,8 @@ from rich.text import Text
 from contend.app import RunOutcome
 from contend.approval import ID_CHARACTERS, Question, name_of
 from contend.cli import input_error, tr, ui
-from contend.cli.live import Board, ends_table, learned_text
+from contend.cli.chart import ends_table, why_text
+from contend.cli.live import Board, learned_text
 from contend.contest.closing import NO_FAILURE
 from contend.errors import StoreUnwritable
 from contend.models.research import ResearchReport
@@ -32,7 +33,7 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
         ui.say("Nothing to do: thread {thread} is {status}.", thread=outcome.thread_id, status=status)
         _next(outcome, board)
         return
-    parts: list[RenderableType] = ["", _headline(outcome, board), ""]
+    parts: list[RenderableType] = ["", _headline(outcome, board), *_why(outcome, board), ""]
     if board.models:
         parts += [ends_table(board, outcome.message), ""]
     if outcome.report is not None:
@@ -44,11 +45,8 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
     cost = f"{ui.models_text(board.models)} · {ui.usage_text(outcome.usage)}"
     parts.append(Text(cost, style="dim"))
     if board.learned:
-        lessons = Text("\n".join(map(ui.plain, board.learned.lessons)), style="dim")
-        parts += [
-            Text(learned_text(board.learned), style="dim"),
-            *([Padding(lessons, (0, 0, 0, 2))] if lessons else []),
-        ]
+        parts.append(Text(learned_text(board.learned), style="dim"))
+        parts += [ui.hanging("  -", Text(ui.plain(lesson), style="dim")) for lesson in board.learned.lessons]
     ui.show(Group(*parts))
     _next(outcome, board)
 
@@ -68,6 +66,12 @@ def _headline(outcome: RunOutcome, board: Board) -> Text:
     for notice in outcome.notices:
         line.append(f"\n{ui.plain(notice)}", style="yellow not bold")
     return line
+
+
+def _why(outcome: RunOutcome, board: Board) -> list[RenderableType]:
+    """A line on why this report is published; none without a report or a choice."""
+    why = why_text(board) if outcome.report is not None else ""
+    return [Text(tr("Why: {reason}", reason=ui.plain(why)))] if why else []
 
 
 def _passages(report: ResearchReport) -> list[RenderableType]:

@@ -15,7 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from contend.cli import COMMAND, input_error, speak, tr, ui
-from contend.cli.live import board_of, ends_table
+from contend.cli.chart import ends_table
+from contend.cli.live import board_of
 from contend.errors import ContendError, StoreUnwritable, UnknownThread
 from contend.models.task import ExecutionRow, RunStatus
 from contend.settings import Settings

@@ -268,6 +268,23 @@ def facts_table(facts: Iterable[tuple[str, Cell]], *, no_wrap: bool = False) -> 
     return table
 
 
+def hanging(mark: str, text: Text) -> Table:
+    """Text that wraps behind its mark, word by word."""
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row(mark, text)
+    return table
+
+
+def say_item(mark: str, text: str) -> None:
+    """Outside text behind its mark: on a screen it wraps word by word, in a pipe it stays one line."""
+    if screen().is_terminal:
+        show(hanging(mark, Text(plain(text))))
+    else:
+        say(f"{mark} {plain(text)}")
+
+
 def file_text(path: Path, option: str = "") -> str:
     """The text of a file that a command was given, as the value of an option where one is named.
 
