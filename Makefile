@@ -90,7 +90,7 @@ rooms:
 .PHONY: docs
 docs: $(VENV)/docs ## write the guide's reference from the code, and build the guide as a site into site/
 	@$(BIN)/python scripts/reference.py
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --clean
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --clean
 	@echo "The guide: site/index.html; with search: $(BIN)/python -m http.server --bind 127.0.0.1 --directory site"
 
 $(VENV)/docs: $(VENV)/core
