@@ -199,7 +199,10 @@ def _write_config(page: Path, workspace: Path) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if "# config/" in page.read_text("utf-8")], ids=_shown)
+_WITH_CONFIG = [page for page in PAGES if re.search(r"^# (?:config|criteria)/", page.read_text("utf-8"), re.MULTILINE)]
+
+
+@pytest.mark.parametrize("page", _WITH_CONFIG, ids=_shown)
 def test_every_config_example_loads(page: Path, workspace: Path) -> None:
     names = _write_config(page, workspace)
 
