@@ -144,6 +144,12 @@ def _timeless(text: str) -> str:
     return re.sub(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d+)?|\d+\.\d s", "TIME", text)
 
 
+def test_the_demo_ends_with_the_reports_address_for_a_browser(demo: Demo) -> None:
+    *_, last = [line for line in demo.out.splitlines() if not line.startswith("make: ")]
+
+    assert last == f"The report, in a browser:  {(demo.folder / 'demo' / 'report.html').as_uri()}"
+
+
 def test_live_says_what_it_may_cost_before_it_asks_the_users_model(tmp_path: Path, vendors: Vendors) -> None:
     (tmp_path / "demo").mkdir()
     for name in SHIPPED:
