@@ -5,7 +5,8 @@ tokens: over the guide, over 30 documents of about 1,000 tokens, what modules of
 over longer ones of more modules, which no prompt holds, and over the demo's, which are short. The sizes of prompts also
 for a model that reads 16,000, in steps.
 `--quick` leaves deep out; `--lengths` plays each depth with a brief, a standard and a long report.
-The stub finds all criteria met; `auto, open` is `auto` where no report meets two of them.
+The stub finds all criteria met; `auto, open` is `auto` where no report meets two of them. Below the table stand US
+dollars at the prices of `costs.py`.
 Tokens are estimates of contend's own: prompts, schemas and replies together. Repeats and cost are those of `costs.py`:
 the share of the input that an earlier call of the run began with, too, and what all calls cost where that costs a tenth
 and output five times as much. One pass: a writer that reads all documents once and writes the report; `times` it by
@@ -237,6 +238,7 @@ def main() -> None:
 
 def report(depths: Sequence[Depth], lengths: Sequence[Length | None], played_over: Mapping[str, Corpus]) -> None:
     runs: dict[str, Run] = {}
+    costs: dict[str, Cost] = {}
     print("corpus  depth      length   calls  dry run      tokens  dry run           schemas", end="")
     print("  repeats       cost   one pass  times  of cost", *(f"{model:>10}" for model in PRICES))
     for name, corpus in played_over.items():
@@ -244,13 +246,18 @@ def report(depths: Sequence[Depth], lengths: Sequence[Length | None], played_ove
             single = asyncio.run(one_pass(corpus, Path(folder)))
         with TemporaryDirectory() as folder:
             played = asyncio.run(play("auto", None, _READS[0], corpus, Path(folder), unmet=_UNMET))
+            costs[f"{name:7} auto, open"] = played.cost
         print(_row(f"{name:7} auto, open          ", played, single))
         for depth, length in product(depths, lengths):
             with TemporaryDirectory() as folder:
                 played = asyncio.run(play(depth, length, _READS[0], corpus, Path(folder)))
+                costs[f"{name:7} {depth} {length or ''}".rstrip()] = played.cost
             print(_row(f"{name:7} {depth:10} {length or '':8}", played, single))
             if (depth, length or "standard") == ("standard", "standard"):
                 runs[f"{name}, a model that reads {_READS[0]:,} tokens"] = played
+    print("\ndollars                ", *(f"{model:>10}" for model in PRICES))
+    for name, cost in costs.items():
+        print(f"{name:23}", *(f"{cost.dollars(model):10.2f}" for model in PRICES))
     with TemporaryDirectory() as folder:
         runs[f"guide, a model that reads {_READS[1]:,} tokens"] = asyncio.run(
             play("standard", None, _READS[1], played_over["guide"], Path(folder))

@@ -13,6 +13,7 @@ _AT_THE_ROOT = ("README", "ARCHITECTURE", "CONTRIBUTING", "SECURITY")
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / f"{name}.md" for name in _AT_THE_ROOT)])
 EXAMPLES = sorted((ROOT / "examples").rglob("README.md"))
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXAMPLES = sorted((ROOT / "examples").rglob("README.md"))
 
 
 def blocks(page: Path, language: str) -> list[str]:
