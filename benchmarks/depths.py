@@ -10,7 +10,7 @@ dollars at the prices of `costs.py`.
 Tokens are estimates of contend's own: prompts, schemas and replies together. Repeats and cost are those of `costs.py`:
 the share of the input that an earlier call of the run began with, too, and what all calls cost where that costs a tenth
 and output five times as much. One pass: a writer that reads all documents once and writes the report; `times` it by
-tokens, and by cost. The last columns are US dollars at the prices of two models.
+tokens, and by cost. Below stand US dollars at the prices of two models.
 """
 
 import argparse
@@ -240,7 +240,7 @@ def report(depths: Sequence[Depth], lengths: Sequence[Length | None], played_ove
     runs: dict[str, Run] = {}
     costs: dict[str, Cost] = {}
     print("corpus  depth      length   calls  dry run      tokens  dry run           schemas", end="")
-    print("  repeats       cost   one pass  times  of cost", *(f"{model:>10}" for model in PRICES))
+    print("  repeats       cost   one pass  times  of cost")
     for name, corpus in played_over.items():
         with TemporaryDirectory() as folder:
             single = asyncio.run(one_pass(corpus, Path(folder)))
@@ -272,11 +272,10 @@ def _row(name: str, played: Run, single: Single) -> str:
     calls = "{:,}-{:,}".format(*played.planned_calls)
     tokens = "{:,}-{:,}".format(*played.planned_tokens)
     schemas = sum(call.schema for call in played.calls)
-    dollars = " ".join(f"{played.cost.dollars(model):10.2f}" for model in PRICES)
     return (
         f"{name} {len(played.calls):5}  {calls:8} {played.tokens:10,}  {tokens:17} {schemas:7,}"
         f" {played.cost.repeated_share:8.0%} {played.cost.total:10,} {single.tokens:10,}"
-        f" {played.tokens / single.tokens:6.1f} {played.cost.total / single.cost:8.1f} {dollars}"
+        f" {played.tokens / single.tokens:6.1f} {played.cost.total / single.cost:8.1f}"
     )
 
 
