@@ -267,7 +267,7 @@ def test_an_empty_variable_turns_off_what_the_env_file_sets(monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("depth", "settled"),
     [
-        ("quick", (1, 2, 2, 8, False, "standard", 1200, True)),
+        ("quick", (1, 2, 2, 10, False, "standard", 1200, True)),
         (None, (1, 2, 2, 20, True, "standard", 2400, False)),
         ("standard", (1, 2, 2, 20, True, "standard", 2400, False)),
         ("deep", (1, 3, 2, 30, True, "long", 3600, False)),
