@@ -1,9 +1,9 @@
 """What a contest costs: calls and tokens beside the dry run's range, beside one writer's single pass, and by reply.
 
 `python benchmarks/depths.py [--quick] [--lengths]` plays the depths against a stub, for a model that reads 128,000
-tokens: over the guide, over 30 documents of about 1,000 tokens, what modules of the standard library say of themselves,
-over longer ones of more modules, which no prompt holds, and over the demo's, which are short. The sizes of prompts also
-for a model that reads 16,000, in steps.
+tokens: over the guide's written pages in English, over 30 documents of about 1,000 tokens, what modules of the standard
+library say of themselves, over longer ones of more modules, which no prompt holds, and over the demo's, which are
+short. The sizes of prompts also for a model that reads 16,000, in steps.
 `--quick` leaves deep out; `--lengths` plays each depth with a brief, a standard and a long report.
 The stub finds all criteria met; `auto, open` is `auto` where no report meets two of them. Below the table stand US
 dollars at the prices of `costs.py`.
@@ -17,6 +17,7 @@ import argparse
 import asyncio
 import inspect
 import json
+import shutil
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -73,15 +74,18 @@ class Corpus(NamedTuple):
 
 def corpora(folder: Path) -> dict[str, Corpus]:
     """By name. The documents about modules are written into the folder."""
-    thirty, large = folder / "thirty", folder / "large"
-    for each in (thirty, large):
+    guide, thirty, large = (folder / name for name in ("guide", "thirty", "large"))
+    for each in (guide, thirty, large):
         each.mkdir()
+    for page in DOCS.glob("*.md"):
+        if not page.name.startswith("reference"):
+            shutil.copy(page, guide)
     for name in _MODULES:
         (thirty / f"{name}.md").write_text(page_of(name), "utf-8")
     for name in (*_MODULES, *_MORE_MODULES):
         (large / f"{name}.md").write_text(page_of(name, most=_LARGE_CHARACTERS), "utf-8")
     return {
-        "guide": Corpus(DOCS, _THEME),
+        "guide": Corpus(guide, _THEME),
         "thirty": Corpus(thirty, _LIBRARY_THEME),
         "large": Corpus(large, _LIBRARY_THEME),
         "demo": Corpus(_DEMO / "documents", _DEMO_THEME),
