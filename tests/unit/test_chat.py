@@ -30,7 +30,7 @@ from contend.models.research import Passage
 from contend.prompts import PromptLibrary, mark_of
 from contend.prompts.judging import MetricPrompt
 from contend.prompts.research import MendPrompt, ReportPrompt, ResearchHead, SourceDocument, StepPrompt
-from contend.settings.files import ModelPrice
+from contend.settings.files import ModelPrice, ModelsConfig
 from fakes.vendors import Vendors
 
 KEY = "planted-key-4711-abcdefgh"
@@ -94,14 +94,14 @@ class Caller:
     def model(
         self, name: str = "judge-1", *, price: ModelPrice | None = None, room: int = 300, context: int = 32_000
     ) -> ChatModel:
+        prices = {name: price} if price else {}
         return ChatModel(
             name,
             self.endpoint,
             self.prompts,
             self.ledgers.__getitem__,
-            max_output_tokens={"evaluator": room},
+            config=ModelsConfig(default=name, max_output_tokens={"evaluator": room}, prices=prices),
             context_of=lambda _: context,
-            price=price,
         )
 
     async def score(
@@ -255,8 +255,8 @@ async def test_a_langchain_model_that_refuses_an_option_is_asked_with_less_of_it
 
     endpoint = LangChainEndpoint("mine", make, remedy="try later")
     ledger = Ledger()
-    model = ChatModel("m", endpoint, prompts, lambda _: ledger, context_of=lambda _: 128_000)
-    model.max_output_tokens, model.temperatures = {"evaluator": 16_000}, {"evaluator": 0}
+    config = ModelsConfig(default="m", max_output_tokens={"evaluator": 16_000}, temperature={"evaluator": 0})
+    model = ChatModel("m", endpoint, prompts, lambda _: ledger, config=config, context_of=lambda _: 128_000)
 
     assert (await model.ask(PROMPT, MetricReply, scope=SCOPE)).value.percent == 50
     assert values == [value, next_value]

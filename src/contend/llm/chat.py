@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, reduce
@@ -16,12 +16,11 @@ from contend.llm.budget import Ledger, cost_usd
 from contend.llm.endpoint import Completion, Endpoint, Request, RequestRefused, Turn, distribution_of
 from contend.llm.reading import UnreadableReply, read_reply
 from contend.llm.refusals import SURE_OUTPUT_TOKENS, Change, RequestForm, changes
-from contend.models.options import Role
 from contend.models.replies import Reply
 from contend.models.task import CallUsage
 from contend.prompts import PromptLibrary, PromptValues, mark_of, without_delimiters
 from contend.prompts.judging import RepairPrompt, ShapePrompt
-from contend.settings.files import ModelPrice
+from contend.settings.files import ModelsConfig
 from contend.text import clean, estimate_tokens, shorten
 
 if TYPE_CHECKING:
@@ -87,14 +86,11 @@ class ChatModel:
     prompts: PromptLibrary
     ledger_of: Callable[[str], Ledger]
     """The ledger of an execution, by id."""
-    max_output_tokens: Mapping[Role, int] = field(default_factory=dict, kw_only=True)
-    """By role; 2,048 for roles left out."""
+    config: ModelsConfig = field(default_factory=lambda: ModelsConfig(default=""), kw_only=True)
+    """Output limits and temperatures by role, and prices. 2,048 tokens, the endpoint's temperature, and an unknown cost
+    without an entry."""
     context_of: Callable[[str], int] = field(default=lambda _: DEFAULT_CONTEXT_TOKENS, kw_only=True)
     """The model's context in tokens in an execution, by id."""
-    temperatures: Mapping[Role, float] = field(default_factory=dict, kw_only=True)
-    """By role, from 0.0; the endpoint's default for roles left out and models that take none."""
-    price: ModelPrice | None = field(default=None, kw_only=True)
-    """None: the cost is unknown."""
     name_there: str = field(default="", kw_only=True)
     """The model's name at its endpoint, if different."""
 
@@ -103,6 +99,7 @@ class ChatModel:
 
     def __post_init__(self) -> None:
         self.name_there = self.name_there or self.name
+        self.price = self.config.prices.get(self.name)
 
     async def ask(
         self,
@@ -229,20 +226,20 @@ class ChatModel:
         vLLM and others refuse a call if its prompt and output limit together exceed the context.
         """
         context, role = self.context_of(chat.scope.execution_id), chat.scope.role
-        limit = self.max_output_tokens.get(role, DEFAULT_OUTPUT_TOKENS)
+        limit = self.config.max_output_tokens.get(role, DEFAULT_OUTPUT_TOKENS)
         limit = min(limit, max(SURE_OUTPUT_TOKENS, context // _SHARE_OF_REPLY)) * chat.factor
         limit = min(limit, form.most_output or limit)
         remainder = context - round(prompt_tokens * min(CONTEXT_MARGIN, self._counted or CONTEXT_MARGIN))
         return min(limit, max(remainder // _LEAST_OUTPUT_TOKENS, 1) * _LEAST_OUTPUT_TOKENS)
 
     def _request(self, chat: _Chat[R], form: RequestForm, turns: list[Turn]) -> Request:
-        temperature = None if chat.scope.sampled or not form.temperature else self.temperatures.get(chat.scope.role)
+        fixed = form.temperature and not chat.scope.sampled
         return Request(
             turns,
             chat.max_tokens,
             json_schema(chat.reply_type),
             logprobs=chat.distribution_over is not None and form.logprobs,
-            temperature=temperature,
+            temperature=self.config.temperature.get(chat.scope.role) if fixed else None,
             form=form,
             config=_trace_config(chat.scope, chat.prompt),
         )

@@ -197,10 +197,8 @@ class LanguageModels:
             endpoint,
             self._library,
             self._ledger_of,
-            max_output_tokens=self._config.max_output_tokens,
+            config=self._config,
             context_of=context,
-            temperatures=self._config.temperature,
-            price=self._config.prices.get(name),
             name_there=name_there,
         )
         if (file := self._settings.record) is None:
