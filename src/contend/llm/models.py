@@ -6,6 +6,7 @@ LangChain's `init_chat_model`, and any other name a model of the endpoint set by
 
 import asyncio
 from collections.abc import Callable, Collection
+from dataclasses import InitVar, dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -48,6 +49,7 @@ KINDS = Registry("kind of provider", {_OPENAI: ("langchain_openai", "ChatOpenAI"
 """Values of `kind` in `[providers]`; `openai` is any OpenAI-compatible endpoint."""
 
 
+@dataclass(eq=False, repr=False)
 class LanguageModels:
     """The models of a process and their endpoints, each created once, at first use.
 
@@ -60,21 +62,15 @@ class LanguageModels:
             is unusable.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        config: ModelsConfig,
-        library: PromptLibrary,
-        load: Callable[[str], Function],
-        *,
-        ledger_of: Callable[[str], Ledger],
-        context_of: Callable[[str, str], int],
-    ) -> None:
-        self._settings = settings
-        self._config = config
-        self._library = library
-        self._ledger_of = ledger_of
-        self._context_of = context_of
+    settings: Settings
+    config: ModelsConfig
+    library: PromptLibrary
+    load: InitVar[Callable[[str], Function]]
+    ledger_of: Callable[[str], Ledger] = field(kw_only=True)
+    context_of: Callable[[str, str], int] = field(kw_only=True)
+
+    def __post_init__(self, load: Callable[[str], Function]) -> None:
+        config, settings = self.config, self.settings
         self._environment = environment_variables()
         self._endpoints: dict[str, Endpoint] = {}
         self._models: dict[str, Model] = {}
@@ -85,12 +81,12 @@ class LanguageModels:
 
     def are_set(self) -> bool:
         """Whether the workspace's models have an endpoint, so that a run without a model name is a contest."""
-        models = {self._config.default, *self._config.roles.values()}
-        return self._settings.has_language_model or any(self._place(model).provider for model in models)
+        models = {self.config.default, *self.config.roles.values()}
+        return self.settings.has_language_model or any(self._place(model).provider for model in models)
 
     def lack(self, model: str) -> str | None:
         """Why a model has no endpoint; None if it has one."""
-        if self._settings.has_language_model or self._place(model).provider:
+        if self.settings.has_language_model or self._place(model).provider:
             return None
         return f"no OPENAI_API_KEY or OPENAI_BASE_URL is set, and {model} would be asked"
 
@@ -138,7 +134,7 @@ class LanguageModels:
         return dict(zip(in_order, await asyncio.gather(*map(self._context, in_order)), strict=True))
 
     async def _context(self, model: str) -> ModelContext:
-        if own := configured_context(model, self._config.context):
+        if own := configured_context(model, self.config.context):
             return own
         if self.lack(model) is None:
             endpoint, name_there = self.find(model)
@@ -153,15 +149,15 @@ class LanguageModels:
 
     def _place(self, model: str) -> _ModelPlace:
         before, slash, after = model.partition("/")
-        if slash and before in self._config.providers:
-            return _ModelPlace(before, self._config.providers[before], after)
+        if slash and before in self.config.providers:
+            return _ModelPlace(before, self.config.providers[before], after)
         kind, colon, name = model.partition(":")
         if colon and kind in PACKAGES:
             return _ModelPlace(f"{kind}:", ProviderConfig(kind=kind), name)
         return _ModelPlace("", _DEFAULT, name if colon and kind == _OPENAI else model)
 
     def _make(self, place: _ModelPlace) -> Endpoint:
-        config, settings = place.config, self._settings
+        config, settings = place.config, self.settings
         limits = CallLimits(
             config.call_deadline_seconds or settings.call_deadline_seconds,
             config.max_calls_in_flight or settings.max_calls_in_flight,
@@ -191,19 +187,19 @@ class LanguageModels:
     def _live(self, name: str) -> Model:
         """A model to call; its replies are recorded if the settings say so."""
         endpoint, name_there = self.find(name)
-        context = partial(self._context_of, name)
+        context = partial(self.context_of, name)
         chat = ChatModel(
             name,
             endpoint,
-            self._library,
-            self._ledger_of,
-            config=self._config,
+            self.library,
+            self.ledger_of,
+            config=self.config,
             context_of=context,
             name_there=name_there,
         )
-        if (file := self._settings.record) is None:
+        if (file := self.settings.record) is None:
             return chat
-        return RecordingModel(chat, self._settings.locate(str(file)), context=context)
+        return RecordingModel(chat, self.settings.locate(str(file)), context=context)
 
 
 class RoleModel:

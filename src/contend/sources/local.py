@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -71,23 +72,17 @@ class LocalDocuments:
     name = "local"
     summarizes = False
 
-    def __init__(
-        self,
-        paths: Sequence[Path],
-        *,
-        cache: Path | None = None,
-        embedder: Embedder | None = None,
-        look_again_seconds: float = 5.0,
-    ) -> None:
-        validate_paths(paths)
+    paths: Sequence[Path]
+    cache: Path | None = field(default=None, kw_only=True)
+    embedder: Embedder | None = field(default=None, kw_only=True)
+    look_again_seconds: float = field(default=5.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        validate_paths(self.paths)
         self.left_out: list[LeftOut] = []
-        self._paths = list(paths)
-        self._folders = [folder for path in paths for folder in (path, path.resolve())]
-        self._cache_folder = cache
-        self._given_embedder = embedder
+        self._folders = [folder for path in self.paths for folder in (path, path.resolve())]
         self._files: dict[LocalFile, IndexedFile] = {}
         self._index: LocalIndex | None = None
-        self._look_again_seconds = look_again_seconds
         self._refreshed_at: float | None = None
         self._waiting = 0
         # One thread: concurrent searches share one build, and the event loop's default threads stay free.
@@ -95,15 +90,15 @@ class LocalDocuments:
 
     async def check(self) -> str | None:
         """None if there is a file to search, else why not."""
-        if not self._paths:
+        if not self.paths:
             return "no documents given"
-        files, left_out = await asyncio.to_thread(list_files, self._paths)
+        files, left_out = await asyncio.to_thread(list_files, self.paths)
         if self._refreshed_at is None:
             self.left_out = left_out
         if files:
             return None
         why = "; ".join(reason_lines(left_out, self._folders))
-        return f"no readable document in {', '.join(map(str, self._paths))}{f': {why}' if why else ''}"
+        return f"no readable document in {', '.join(map(str, self.paths))}{f': {why}' if why else ''}"
 
     async def search(self, query: str, *, limit: int) -> list[FoundPassage]:
         """At most `limit` sections that answer the query, best first; sections of a document share its url."""
@@ -166,20 +161,20 @@ class LocalDocuments:
             self._waiting -= 1
 
     def _is_fresh(self) -> bool:
-        return self._refreshed_at is not None and time.monotonic() - self._refreshed_at < self._look_again_seconds
+        return self._refreshed_at is not None and time.monotonic() - self._refreshed_at < self.look_again_seconds
 
     @cached_property
     def _embedder(self) -> Embedder:
-        return self._given_embedder or default_embedder()
+        return self.embedder or default_embedder()
 
     @cached_property
     def _cache(self) -> IndexCache:
-        return IndexCache(self._cache_folder, self._embedder)
+        return IndexCache(self.cache, self._embedder)
 
     def _refresh(self, progress: Progress) -> LocalIndex:
         if self._index is None or not self._is_fresh():
             now = time.monotonic()
-            files, left_out = list_files(self._paths)
+            files, left_out = list_files(self.paths)
             if self._index is None or set(files) != set(self._files):
                 self._index = self._read(files, progress)
             self.left_out = left_out + [LeftOut(each.path, each.note) for each in self._files.values() if each.note]

@@ -75,6 +75,7 @@ class FullText:
         return sum(len(piece.text) for piece in self.pieces)
 
 
+@dataclass(eq=False)
 class FullTexts:
     """Reads pages and papers, and caches them and failures for a quarter of an hour.
 
@@ -82,12 +83,11 @@ class FullTexts:
     `deadline_seconds`: for a document, with the wait for its turn.
     """
 
-    def __init__(
-        self, arxiv: ArxivSource, *, allowed_networks: Sequence["Network"] = (), deadline_seconds: float = _PAGE_SECONDS
-    ) -> None:
-        self._arxiv = arxiv
-        self._allowed_networks = allowed_networks
-        self._deadline = deadline_seconds
+    arxiv: ArxivSource
+    allowed_networks: Sequence["Network"] = field(default=(), kw_only=True)
+    deadline_seconds: float = field(default=_PAGE_SECONDS, kw_only=True)
+
+    def __post_init__(self) -> None:
         self._answers: SharedAnswers[FullText | str] = SharedAnswers(most=_MOST_CACHED_PAGES)
         # Few threads: a page takes a second of work, and the event loop's default threads stay free.
         self._workers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="contend-pages")
@@ -106,26 +106,26 @@ class FullTexts:
     async def _document(self, url: str) -> FullText | str:
         """The document, or why it cannot be read."""
         try:
-            async with asyncio.timeout(self._deadline):
+            async with asyncio.timeout(self.deadline_seconds):
                 page = await self._fetch(url)
                 return await asyncio.get_running_loop().run_in_executor(self._workers, _read, page, url)
         except TimeoutError:
-            return f"not read within {self._deadline:g} s"
+            return f"not read within {self.deadline_seconds:g} s"
         except (Unreadable, SourceError) as error:
             return str(error)
 
     async def _fetch(self, url: str) -> "FetchedPage":
         fetcher = await asyncio.to_thread(lambda: self._fetcher)
-        paper = self._arxiv.pdf_of(url)
+        paper = self.arxiv.pdf_of(url)
         if paper is None:
             return await fetcher.get(url)
-        return await self._arxiv.in_turn(lambda: asyncio.run(fetcher.get(paper)))
+        return await self.arxiv.in_turn(lambda: asyncio.run(fetcher.get(paper)))
 
     @cached_property
     def _fetcher(self) -> "Fetcher":
         from contend.sources.fetch import Fetcher, Guard  # noqa: PLC0415 - heavy, loaded off the event loop
 
-        return Fetcher(Guard(self._allowed_networks))
+        return Fetcher(Guard(self.allowed_networks))
 
 
 def _read(page: "FetchedPage", url: str) -> FullText:
@@ -161,11 +161,15 @@ KINDS: Registry[Callable[[Settings, Sequence[Path]], Source]] = Registry(
 """Values of `kind` in `[sources]`; each entry has the name of its kind."""
 
 
+@dataclass(eq=False, repr=False)
 class SourceSet:
     """The sources of config/sources.toml by name. `own_documents`: those of the workspace's options.
 
     `tell` publishes an event; `language_of` gives an execution's language. `served`: runs come from clients, which may
-    not read all files of this process.
+    not read all files of this process. Blocking: `load` loads functions named as `module:function`.
+
+    Raises:
+        InputError: an entry has an unknown kind, a function that cannot be loaded, or the name of a kind.
     """
 
     def __init__(
@@ -181,15 +185,8 @@ class SourceSet:
     ) -> None:
         """Blocking: `load` gives what `module:attribute` names.
 
-        Raises:
-            InputError: an entry has an unknown kind, a function that cannot be loaded, or the name of a kind.
-        """
-        self.factories = {name: _factory(name, entry, settings, load) for name, entry in sources.items()}
-        self._settings = settings
-        self._own_documents = own_documents
-        self._served = served
-        self._tell = tell
-        self._language_of = language_of
+    def __post_init__(self, sources: Mapping[str, SourceConfig], load: Callable[[str], Function]) -> None:
+        self.factories = {name: _factory(name, entry, self.settings, load) for name, entry in sources.items()}
         self._told_left_out: deque[str] = deque(maxlen=_RUNS_AT_ONCE)
         self._sources: dict[tuple[str, tuple[str, ...]], Source] = {}
 
@@ -219,8 +216,8 @@ class SourceSet:
         Raises:
             InputError: it is outside of them; does not say whether it exists.
         """
-        path = self._settings.locate(document)
-        if self._served and not any(path.resolve().is_relative_to(folder) for folder in self._served_folders):
+        path = self.settings.locate(document)
+        if self.served and not any(path.resolve().is_relative_to(folder) for folder in self._served_folders):
             raise InputError(
                 f"documents: this server may not read {shorten(clean(document, single_line=True), 200)}: name files or "
                 "folders of its workspace, or have the folder listed in its CONTEND_SERVED_FOLDERS"
@@ -230,14 +227,14 @@ class SourceSet:
     @cached_property
     def _served_folders(self) -> list[Path]:
         """The workspace, the folders that the operator allows, and the documents of the operator's options."""
-        own = [*(environment_options().documents or []), *self._own_documents]
-        paths = [self._settings.locate(path) for path in [*self._settings.served_folders, *own]]
-        return [folder.resolve() for folder in [self._settings.folder, *paths]]
+        own = [*(environment_options().documents or []), *self.own_documents]
+        paths = [self.settings.locate(path) for path in [*self.settings.served_folders, *own]]
+        return [folder.resolve() for folder in [self.settings.folder, *paths]]
 
     async def paths(self, documents: Sequence[str]) -> list[Path]:
         """The resolved paths of a run's documents, to name what was found in them."""
         # In a thread, here and below: LangGraph's server forbids blocking calls on its event loop.
-        return await asyncio.to_thread(lambda: [self._settings.locate(each).resolve() for each in documents])
+        return await asyncio.to_thread(lambda: [self.settings.locate(each).resolve() for each in documents])
 
     async def ready(self, name: str, documents: Sequence[str], execution_id: str) -> Source:
         """A source that is ready to search. Events report its progress if it has to read many documents first.
@@ -250,12 +247,12 @@ class SourceSet:
         source = await asyncio.to_thread(self.get, name, documents)
         if isinstance(source, LocalDocuments):
             await source.read_all(
-                lambda count, files: self._tell(DocumentsRead(execution_id=execution_id, read=count, files=files))
+                lambda count, files: self.tell(DocumentsRead(execution_id=execution_id, read=count, files=files))
             )
             if source.left_out and execution_id not in self._told_left_out:
                 self._told_left_out.append(execution_id)
-                files = source.left_out_lines(self._language_of(execution_id))
-                self._tell(DocumentsLeftOut(execution_id=execution_id, files=files))
+                files = source.left_out_lines(self.language_of(execution_id))
+                self.tell(DocumentsLeftOut(execution_id=execution_id, files=files))
         return source
 
     async def _own(self, documents: Sequence[str], execution_id: str) -> LocalDocuments:
@@ -313,7 +310,7 @@ class SourceSet:
     @cached_property
     def full_texts(self) -> FullTexts:
         """Pages and papers in full, shared by all teams."""
-        settings = self._settings
+        settings = self.settings
         return FullTexts(ArxivSource(settings.arxiv_base_url), allowed_networks=settings.fetch_allow)
 
     async def left_out(self, documents: Sequence[str], *, read: bool, language: Language = "en") -> list[str]:
