@@ -4,27 +4,20 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-_STATUS_BY_NAME = {
-    "invalid_request_error": 400,
-    "bad_request": 400,
-    "context_length_exceeded": 400,
-    "authentication_error": 401,
-    "invalid_api_key": 401,
-    "insufficient_quota": 402,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "model_not_found": 404,
-    "request_timeout": 408,
-    "rate_limit_error": 429,
-    "rate_limit_exceeded": 429,
-    "api_error": 500,
-    "server_error": 500,
-    "internal_error": 500,
-    "internal_server_error": 500,
-    "timeout": 504,
-    "overloaded_error": 529,
+_NAMES_BY_STATUS = {
+    400: ("invalid_request_error", "bad_request", "context_length_exceeded"),
+    401: ("authentication_error", "invalid_api_key"),
+    402: ("insufficient_quota",),
+    403: ("permission_error",),
+    404: ("not_found_error", "model_not_found"),
+    408: ("request_timeout",),
+    429: ("rate_limit_error", "rate_limit_exceeded"),
+    500: ("api_error", "server_error", "internal_error", "internal_server_error"),
+    504: ("timeout",),
+    529: ("overloaded_error",),
 }
-"""The HTTP status for an error's `code`, `type` or `status` in words."""
+"""An error's `code`, `type` or `status` in words, by HTTP status."""
+_STATUS_BY_NAME = {name: status for status, names in _NAMES_BY_STATUS.items() for name in names}
 _WORDS = ("message", "error", "detail", "msg", "errors", "error_message", "error_msg", "description", "reason", "raw")
 """Keys under which an error may hold its text, likeliest first."""
 _REASONING = ("reasoning_content", "reasoning", "thinking")

@@ -248,17 +248,18 @@ class Clients:
 class Endpoint(ABC):
     """Language models behind one client and one limit of calls in flight, shared by all teams.
 
-    `address`: for display; `remedy`: what to check if it does not answer. `form_fields`: the request fields that can be
-    changed after a refusal. The form that works for each model is remembered.
+    `address`: for display; `remedy`: what to check if it does not answer; `secrets`: kept out of errors. `form_fields`:
+    the request fields that can be changed after a refusal. The form that works for each model is remembered.
     """
 
     form_fields: ClassVar[frozenset[str]] = frozenset(each.name for each in fields(RequestForm))
     first_form = RequestForm()
 
-    def __init__(self, address: str, remedy: str, limits: CallLimits) -> None:
+    def __init__(self, address: str, remedy: str, limits: CallLimits, *, secrets: Sequence[str] = ()) -> None:
         self.address = address
         self.remedy = remedy
         self.limits = limits
+        self._secrets = secrets
         self._forms: dict[str, RequestForm] = {}
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Clients] = WeakKeyDictionary()
 
@@ -337,6 +338,10 @@ class Endpoint(ABC):
     @abstractmethod
     async def context_tokens(self, model: str) -> int | None:
         """A model's context in tokens, if the endpoint tells."""
+
+    def _one_line(self, text: str) -> str:
+        """A vendor's message as one short line without keys."""
+        return without_keys(text, *self._secrets)
 
     async def aclose(self) -> None:
         """Close the running loop's connections; later calls reopen them."""

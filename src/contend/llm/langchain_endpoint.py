@@ -17,7 +17,6 @@ from contend.llm.endpoint import (
     Unavailable,
     completion_of,
     context_exceeded,
-    without_keys,
 )
 from contend.llm.refusals import topic_of
 from contend.registry import Function, error_line
@@ -100,9 +99,8 @@ class LangChainEndpoint(Endpoint):
         key: str | None = None,
         limits: CallLimits = CallLimits(),  # noqa: B008 - immutable
     ) -> None:
-        super().__init__(address, remedy, limits)
+        super().__init__(address, remedy, limits, secrets=[key] if key else [])
         self._make = make
-        self._key = key
 
     async def _ask(self, model: str, request: Request) -> Completion:
         if request.logprobs:
@@ -122,7 +120,7 @@ class LangChainEndpoint(Endpoint):
         topic = topic_of(words)
         if isinstance(error, ContextOverflowError) or (status in _BAD_REQUEST and topic == "context"):
             return context_exceeded(who, words)
-        reason = without_keys(error_line(error), self._key)
+        reason = self._one_line(error_line(error))
         if status in _BAD_REQUEST and topic is None:
             return RequestRefused(f"{who} refused the request ({reason}): choose another model", words=words)
         # LangChain's errors say whether to retry; for others the HTTP status does.
@@ -153,7 +151,7 @@ class LangChainEndpoint(Endpoint):
         except NoAnswer:
             raise
         except Exception as error:  # noqa: BLE001 - a vendor's package, or a user's function, raises what it likes
-            raise NoAnswer(f"cannot make {model}: {without_keys(error_line(error), self._key)}") from None
+            raise NoAnswer(f"cannot make {model}: {self._one_line(error_line(error))}") from None
 
     async def _chat_for(self, model: str, options: Mapping[str, Any]) -> "BaseChatModel":
         retries = _OWN_RETRIES if self.limits.max_retries is None else self.limits.max_retries

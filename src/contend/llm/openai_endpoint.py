@@ -24,7 +24,6 @@ from contend.llm.endpoint import (
     Unavailable,
     completion_of,
     context_exceeded,
-    without_keys,
 )
 from contend.llm.listing import endpoint_models, read_sizes
 from contend.llm.refusals import NAMES_FEATURE, RequestForm, Topic, topic_of
@@ -78,7 +77,8 @@ class OpenAIEndpoint(Endpoint):
         self._address = EndpointAddress.parse(base_url or _OPENAI_URL, names.url, key=api_key, headers=provider.headers)
         self._names = names
         self._extra_body = provider.extra_body
-        super().__init__(self._address.url, f"check {names.url}, {names.key} and that it runs", limits)
+        remedy = f"check {names.url}, {names.key} and that it runs"
+        super().__init__(self._address.url, remedy, limits, secrets=self._address.secrets)
         # OpenAI's reasoning models refuse `max_tokens`; few other servers accept anything else.
         of_openai = self._address.host == OPENAI_HOST
         self.first_form = RequestForm(
@@ -131,10 +131,6 @@ class OpenAIEndpoint(Endpoint):
             return ModelError(f"{who} refused the request {reason}: {remedy.format(**self._names._asdict())}")
         message = f"{who} failed {reason}, also when asked again: go on later, or lower CONTEND_MAX_CALLS_IN_FLIGHT"
         return Unavailable(message, wait=wait, patient=status in PATIENT_STATUSES)
-
-    def _one_line(self, text: str) -> str:
-        """Text from the endpoint as one short line without keys."""
-        return without_keys(text, *self._address.secrets)
 
     async def models(self, names: Sequence[str]) -> list[str]:  # noqa: ARG002 - the protocol's; it lists what it has
         """See `Endpoint.models`."""
