@@ -102,10 +102,9 @@ class IndexedFile:
         headings[0].append(self.title)
         for heading in headings_of(self.sections, self.title):
             headings[heading.section - 1].append(heading.path.rpartition(" › ")[2])
-        texts = ("\n".join([*own, section.text]) for own, section in zip(headings, self.sections, strict=True))
         return [
-            (ComparableText.of("\n".join(own)), ComparableText.of(text))
-            for own, text in zip(headings, texts, strict=True)
+            (ComparableText.of("\n".join(own)), ComparableText.of("\n".join([*own, section.text])))
+            for own, section in zip(headings, self.sections, strict=True)
         ]
 
 
