@@ -166,7 +166,7 @@ class RecordFile:
     def _attach_in_turn(self, *, only_reads: bool) -> duckdb.DuckDBPyConnection:
         self._turn.acquire()
         try:
-            return self._attach_beside_readers() if only_reads else self._attach()
+            return self._attach(only_reads=only_reads)
         except BaseException as error:
             # The engine first: as long as it has the file, it may write to it.
             if not _is_held(error):
@@ -174,30 +174,27 @@ class RecordFile:
             self._turn.release()
             raise
 
-    def _attach(self) -> duckdb.DuckDBPyConnection:
+    def _attach(self, *, only_reads: bool) -> duckdb.DuckDBPyConnection:
+        """Attach for writing if possible, else for reads only: DuckDB allows a writer no other process."""
         if self._engine is None:
             self._engine = duckdb.connect(":memory:", config=_CONFIG)
             self._engine.execute(_naming(self._path.parent, _CONFINEMENT))
         if not self._path.exists():
             self._inode = make_record(self._path, self._engine)
-        # Looked at first: what fails once the file is attached would leave it held.
+        # Before attaching: a failure after it would leave the file held.
         inode = self._path.stat().st_ino
-        self._engine.execute(_naming(self._path, _ATTACH))
-        if inode != self._inode:
-            self._engine.execute(SCHEMA)
-            self._inode = inode
-        return self._engine
-
-    def _attach_beside_readers(self) -> duckdb.DuckDBPyConnection:
-        """Open for writing if possible, else for reading: DuckDB allows a writer no other process."""
         try:
-            return self._attach()
+            self._engine.execute(_naming(self._path, _ATTACH))
         except duckdb.Error as error:
-            if self._engine is None or not _is_held(error):
+            if not (only_reads and _is_held(error)):
                 raise
             self._engine.execute(_naming(self._path, _ATTACH_TO_READ))
             self._is_read_only = True
             return self._engine
+        if inode != self._inode:
+            self._engine.execute(SCHEMA)
+            self._inode = inode
+        return self._engine
 
     def _stop(self) -> None:
         engine, self._engine = self._engine, None
