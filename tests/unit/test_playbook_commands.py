@@ -230,7 +230,7 @@ def test_what_cannot_be_done_is_one_line_and_changes_nothing(ports: Terminal, ar
     assert [bullet.id for bullet in _bullets(ports)] == ["b-1", "b-2"]
 
 
-def test_the_table_tells_what_runs_showed(ports: Terminal) -> None:
+def test_a_lesson_stands_below_what_runs_showed_of_it(ports: Terminal) -> None:
     file = ports.workspace / "playbooks" / "ports.json"
     content = json.loads(file.read_text())
     content["bullets"][0] |= {"trial": {"shown": 4, "withheld": 2, "difference": 0.063}, "removal_reason": "It is old."}
@@ -239,6 +239,6 @@ def test_the_table_tells_what_runs_showed(ports: Terminal) -> None:
 
     text = " ".join(ports("playbook", "show", "ports").out.split())
 
-    assert "4, withheld 2 +6.3" in text
+    assert "b-1 Trust 80% · Votes +3 −0 · Shown 4, withheld 2 · Difference +6.3" in text
     assert "a run wants it removed: It is old." in text
     assert "differs from b-1" in text

@@ -7,8 +7,8 @@ from rich.text import Text
 from contend.cli import tr, ui
 from contend.cli.live import Board, TeamRow
 
-_BAR_WIDTH = 20
-"""Characters of a bar for 100 points of 100."""
+_BAR_WIDTH, _SHORT_BAR_WIDTH, _NARROW = 20, 8, 80
+"""Characters of a bar for 100 points of 100, also on a screen that is narrower than so many."""
 
 
 def ends_table(board: Board, message: str) -> Table:
@@ -35,7 +35,8 @@ def _rounds(row: TeamRow) -> list[tuple[int, float | None]]:
 
 
 def _bar(score: float | None, *, is_best: bool) -> Bar | str:
-    return "" if score is None else Bar(1, 0, score, width=_BAR_WIDTH, color="green" if is_best else "cyan")
+    width = _SHORT_BAR_WIDTH if ui.screen().width < _NARROW else _BAR_WIDTH
+    return "" if score is None else Bar(1, 0, score, width=width, color="green" if is_best else "cyan")
 
 
 def _end(row: TeamRow, message: str) -> str:

@@ -6,7 +6,6 @@ from itertools import groupby
 from pathlib import Path
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from contend.cli import COMMAND, input_error, tr, ui
@@ -46,7 +45,7 @@ def search_playbook(dataset: str, query: str, *, limit: int) -> None:
     if not bullets:
         ui.say("No lesson fits: a run would start without any.")
     else:
-        ui.show(_table(bullets))
+        ui.show(Group(*_lessons(bullets)))
     ui.advise(f"contend playbook show {dataset}")
 
 
@@ -262,19 +261,25 @@ def _parts(playbook: Playbook) -> Iterable[RenderableType]:
     for section, bullets in groupby(by_section, key=lambda bullet: bullet.section):
         yield ""
         yield Text(ui.plain(section), style="bold cyan")
-        yield _table(bullets)
+        yield from _lessons(bullets)
     yield ""
 
 
-def _table(bullets: Iterable[Bullet]) -> Table:
-    rows = []
+def _lessons(bullets: Iterable[Bullet]) -> Iterable[RenderableType]:
+    """Each lesson below its figures, over the screen's width."""
     for bullet in bullets:
-        trial = bullet.trial
-        difference = "" if trial.difference is None else f"{trial.difference * 100:+.1f}"
-        trials = tr("{runs}, withheld {without}", runs=trial.shown, without=trial.withheld) if trial.shown else ""
-        votes = f"+{bullet.helpful} −{bullet.harmful}"
-        rows.append((bullet.id, f"{bullet.confidence * 100:.0f}%", votes, trials, difference, _lesson(bullet)))
-    return ui.plain_table("Id", "Trust", "Votes", "Shown", "Difference", "Lesson", rows=rows, fold={"Lesson"})
+        yield Text.assemble((ui.plain(bullet.id), "bold"), "  ", (" · ".join(_figures(bullet)), "dim"))
+        yield ui.hanging(" ", _lesson(bullet))
+
+
+def _figures(bullet: Bullet) -> Iterable[str]:
+    trial = bullet.trial
+    yield f"{tr('Trust')} {bullet.confidence * 100:.0f}%"
+    yield f"{tr('Votes')} +{bullet.helpful} −{bullet.harmful}"
+    if trial.shown:
+        yield f"{tr('Shown')} {tr('{runs}, withheld {without}', runs=trial.shown, without=trial.withheld)}"
+    if trial.difference is not None:
+        yield f"{tr('Difference')} {trial.difference * 100:+.1f}"
 
 
 def _lesson(bullet: Bullet) -> Text:
