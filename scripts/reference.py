@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[1]
 _LEFT_OUT = "Left out: "
 """Where a field's description says so, what follows is its default."""
 _THOUSAND = 1000
-_NAMES = {"integer": "whole number", "number": "number", "boolean": "yes or no", "string": "text", "null": "nothing"}
+_NAMES = {"integer": "whole number", "number": "number", "boolean": "yes or no", "string": "text"}
 _PATTERNS = {IDENTIFIER_PATTERN: "name", r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$": "`module:attribute`"}
 _FORMATS = {"uuid": "UUID", "uuid4": "UUID", "date-time": "time in UTC", "path": "path"}
 _NETWORKS = {"ipv4network", "ipv6network"}
@@ -59,10 +59,16 @@ def _plain_type(schema: Schema) -> str:
     if kind == "array":
         return f"list of {_plural(type_text(schema.get('items', {})))}{_limits(schema, 'Items', 'entries')}"
     if kind == "object":
-        values = schema.get("additionalProperties")
-        return f"table of {_plural(type_text(values))}" if isinstance(values, Mapping) and values else "table"
+        return _table_type(schema)
     name = _PATTERNS.get(schema.get("pattern", "")) or _FORMATS.get(schema.get("format", ""))
     return f"{name or _NAMES.get(str(kind), 'value')}{_limits(schema, 'Length', 'characters')}{_range(schema)}"
+
+
+def _table_type(schema: Schema) -> str:
+    values = [*schema.get("patternProperties", {}).values(), schema.get("additionalProperties")]
+    kinds = [f" of {_plural(type_text(value))}" for value in values if isinstance(value, Mapping) and value]
+    keys = schema.get("propertyNames", {}).get("enum", ())
+    return f"table{''.join(kinds)}{' by ' if keys else ''}{', '.join(f'`{key}`' for key in keys)}"
 
 
 def _plural(kind: str) -> str:
@@ -268,9 +274,9 @@ def http_page() -> str:
 
 
 def _route_row(method: str, path: str, route: Schema) -> str:
-    queries = [each for each in route.get("parameters", ()) if each["in"] != "path"]
+    queries = [query for query in route.get("parameters", ()) if query["in"] != "path"]
     takes = [f"`{body}`"] if (body := _body(route)) else []
-    takes += [f"`{each['name']}` ({type_text(each['schema'])})" for each in queries]
+    takes += [f"`{query['name']}` ({type_text(query['schema'])})" for query in queries]
     code, name = _gives(route)
     gives = f"`{name}`" if name else ""
     success = gives if code == "200" else f"{gives} ({code})".strip()

@@ -62,7 +62,7 @@ class RunOutcome(Record):
     theme: str
     """The question."""
     report: ResearchReport | None = None
-    """The report in its parts; None if there is none."""
+    """The report in its parts: title, summary, findings, analysis, sources; None if there is none."""
     markdown: str | None = None
     """The report with the facts of the run, as `report.md` has it; None if there is none."""
     summary: ExecutionSummary | None = None

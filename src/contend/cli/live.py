@@ -171,9 +171,9 @@ def board_of(run: StoredRun) -> Board:
             row.doing = tr("waiting" if is_waiting(run.execution) else "stopped")
         elif reason is not None:
             row.doing = tr("done: {why}", why=tr(ui.STOP_REASONS[reason]))
-    for each in run.rounds:
-        if each.evaluated_at is not None:
-            board.team(each.team_id).scores[each.round_number] = each.score
+    for played in run.rounds:
+        if played.evaluated_at is not None:
+            board.team(played.team_id).scores[played.round_number] = played.score
     board.rank(run.leaderboard)
     return board
 
