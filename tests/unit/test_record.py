@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from contend.errors import StoreError
+from contend.models.events import StepDone
 from contend.models.round import SubmissionRow
 from contend.models.task import Publication, RunUsage, TeamStatus
 from contend.stores.record import RecordStore
@@ -42,6 +43,23 @@ async def test_without_a_file_reads_are_empty_and_make_none(store: RecordStore, 
     assert await store.leaderboard(RUN) == []
     assert await store.usage(RUN) == RunUsage()
     assert not path.parent.exists()
+
+
+async def test_an_event_told_again_keeps_its_place_beside_others_that_are_new(store: RecordStore) -> None:
+    first, second, third = (
+        StepDone(execution_id=RUN, team_id="alpha", round_number=1, step="plan", iteration=1, detail=detail)
+        for detail in ("first", "second", "third")
+    )
+    await store.start_execution(execution())
+    store.save_event(first)
+    store.save_event(second)
+    await store.flush()
+    for event in (third, first, third):
+        store.save_event(event)
+    await store.flush()
+
+    events = await store.events_of(RUN, "step_done")
+    assert [event.detail for event in events if isinstance(event, StepDone)] == ["first", "second", "third"]
 
 
 async def test_without_a_file_there_is_nothing_to_delete_and_none_is_made(store: RecordStore, path: Path) -> None:

@@ -23,6 +23,7 @@ from contend.text import (
     shown_score,
     split_sentences,
     terms,
+    token_bounds,
     without_marks,
 )
 from fakes.token_counts import BRIEFS
@@ -107,6 +108,24 @@ def test_the_tokens_of_a_brief_are_estimated_within_a_quarter_by_old_and_new_voc
 
 def test_an_empty_text_has_no_tokens() -> None:
     assert estimate_tokens("") == 0
+
+
+@given(ANY_TEXT | LINES)
+def test_the_estimate_of_tokens_is_within_the_bounds_told_at_once(text: str) -> None:
+    least, most = token_bounds(text)
+
+    assert least <= estimate_tokens(text) <= most
+
+
+@given(st.text(st.characters(codec="ascii")) | LINES)
+def test_a_foreign_letter_leaves_the_estimate_of_the_text_before_it_as_it_is(text: str) -> None:
+    # The letter has the whole text counted character by character; it and the stops around it are three tokens.
+    assert estimate_tokens(f"{text}.é.") == pytest.approx(estimate_tokens(text) + 3, abs=1)
+
+
+@given(ANY_TEXT, st.sampled_from(["e", "가", "か", "\N{HANGUL CHOSEONG KIYEOK}", "\N{COMBINING ACUTE ACCENT}"]))
+def test_a_text_is_cleaned_the_same_whatever_stands_before_it(text: str, before: str) -> None:
+    assert clean(f"{before}{text}") == unicodedata.normalize("NFC", f"{before}{clean(text)}")
 
 
 @given(ANY_TEXT, st.integers(min_value=0, max_value=60))

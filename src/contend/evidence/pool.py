@@ -17,6 +17,7 @@ from contend.stores import passage_id, text_id
 from contend.text import canonical_url, compact_tables, estimate_tokens
 
 MOST_RESULTS = 20
+_PASSAGE_FIELDS = frozenset(Passage.model_fields)
 """How many documents are listed in addition to those with held passages."""
 
 ActionKind = Literal["search", "find", "read"]
@@ -237,7 +238,7 @@ def with_parts(pool: EvidencePool, parts: Iterable[Part]) -> EvidencePool:
 
 def as_passage(each: Evidence) -> Passage:
     """The passage without its text."""
-    return Passage.model_validate({name: value for name, value in each.items() if name in Passage.model_fields})
+    return Passage.model_validate({name: value for name, value in each.items() if name in _PASSAGE_FIELDS})
 
 
 def passages_of(pool: EvidencePool, ids: Iterable[str]) -> list[Passage]:
@@ -256,7 +257,9 @@ def in_reading_order(pool: EvidencePool, ids: Iterable[str]) -> list[str]:
 def results_for(pool: EvidencePool, ids: Iterable[str]) -> list[dict[str, Any]]:
     """The results for the documents of these passages, followed by the first of all others."""
     results = {result["url"]: result for result in pool["results"]}
-    own = {each.url: results[each.url] for each in passages_of(pool, ids) if each.url in results}
+    url_of = {each["id"]: each["url"] for each in pool["passages"]}
+    urls = dict.fromkeys(url_of[each] for each in ids if each in url_of)
+    own = {url: results[url] for url in urls if url in results}
     others = [result for url, result in results.items() if url not in own]
     return [*own.values(), *others[: max(0, MOST_RESULTS - len(own))]]
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, reduce
+from functools import cached_property, lru_cache, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -113,7 +113,7 @@ class ChatModel:
         """Ask, and once more with the fault shown if the reply is unusable; see `Model.ask`."""
         messages = self.prompts.call(prompt, language=scope.language, mark=mark_of(scope.execution_id))
         turns = [Turn("system", messages.system), Turn("user", messages.user)]
-        shape_last = estimate_tokens(prompt.shared_beginning) >= LEAST_SHARED_TOKENS
+        shape_last = _has_tokens(prompt.shared_beginning, LEAST_SHARED_TOKENS)
         chat = _Chat(prompt.prompt_name, reply_type, scope, turns, distribution_over, shape_last=shape_last)
         try:
             value = await self._ask(chat)
@@ -188,9 +188,9 @@ class ChatModel:
     async def _within_budget(self, chat: _Chat[R], form: RequestForm) -> Completion:
         turns = self._turns(chat, form)
         ledger = self.ledger_of(chat.scope.execution_id)
-        prompt_tokens = _prompt_tokens(chat, turns)
-        chat.max_tokens = self._output_limit(chat, form, prompt_tokens)
-        estimate = round(prompt_tokens * _ESTIMATE_MARGIN)
+        size = _PromptSize(turns, schema_tokens(chat.reply_type))
+        chat.max_tokens = self._output_limit(chat, form, size)
+        estimate = round(size.tokens * _ESTIMATE_MARGIN) if ledger.counts_tokens else 0
         reservation = ledger.reserve(input_tokens=estimate, output_tokens=chat.max_tokens, price=self.price)
         start = time.monotonic()
         try:
@@ -253,7 +253,10 @@ class ChatModel:
         counted = completion.input_tokens
         if counted is None or counted < _LEAST_CUT_TOKENS:
             return
-        characters = sum(len(turn.text) for turn in turns)
+        characters = sum(len(turn.text) for turn in size.turns)
+        if counted >= max(characters / 8, size.most / 4):
+            return
+        sent = size.tokens - size.schema
         if counted < max(min(sent, characters / 4) / 2, sent / 4):
             raise ModelError(
                 f"model {self.name!r} at {self.endpoint.address} read {counted:,} of about {sent:,} tokens: its context"

@@ -457,8 +457,9 @@ class ResearchReport(ReloadedRecord):
             names = (OPENS_BLOCK.sub(r"\1\\", _address(source, folders), count=1) for source in named)
             parts += [f"## {headings.sources}", "\n".join(f"{at}. {name}" for at, name in enumerate(names, start=1))]
         parts.append(f"## {headings.references}")
+        first_read = self.cited_count() + 1
         for number, source in enumerate(self.sources, start=1):
-            parts += [f"### {headings.also_read}"] if number == self.cited_count() + 1 else []
+            parts += [f"### {headings.also_read}"] if number == first_read else []
             parts.append(_reference(number, source, _address(source, folders)))
         parts.append(f"{GENERATED_AT}: {self.generated_at:%Y-%m-%d %H:%M:%S} UTC*")
         return "\n\n".join(parts)

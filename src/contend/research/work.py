@@ -1,9 +1,10 @@
 """The work object of a research round, opened by a node from state and services."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
+
+from pydantic_core import from_json, to_json
 
 from contend.approval import Decision
 from contend.evidence import Action, ActionTask, Desk, Evidence, EvidencePool, Step, empty_pool, with_texts
@@ -139,7 +140,7 @@ class Research:
         Raises:
             StoreError: it cannot be written.
         """
-        return await self.run.documents.put(json.dumps(pool, ensure_ascii=False))
+        return await self.run.documents.put(to_json(pool).decode())
 
     def how_many(self, number: int, thing: str, **values: int) -> str:
         """The number with what is counted, in the run's language."""
@@ -204,7 +205,7 @@ async def _pool(run: RunContext, state: ResearchState) -> EvidencePool:
     """All that the team has found. It lies with the run's documents."""
     if not (document := state.get("pool")):
         return empty_pool(state.get("parts") or [state["theme"]])
-    pool: EvidencePool = json.loads(await run.documents.get(document))
+    pool: EvidencePool = from_json(await run.documents.get(document))
     return pool
 
 
@@ -212,7 +213,7 @@ async def load_evidence(run: RunContext, document: str | None) -> list[Evidence]
     """Passages that lie with the run's documents by an id; none without."""
     if not document:
         return []
-    passages: list[Evidence] = json.loads(await run.documents.get(document))
+    passages: list[Evidence] = from_json(await run.documents.get(document))
     return passages
 
 

@@ -205,7 +205,7 @@ class SourceSet:
         """
         if name not in self.factories:
             raise InputError(f"sources: no source {name!r}; choose from {', '.join(self.factories)}")
-        key = (name, tuple(documents) if name == "local" else ())
+        key = _key(name, documents)
         if key not in self._sources:
             self._sources.setdefault(key, self.factories[name]([*map(self._locate, documents)]))
         return self._sources[key]
@@ -244,7 +244,9 @@ class SourceSet:
         Raises:
             InputError: as `get` does.
         """
-        source = await asyncio.to_thread(self.get, name, documents)
+        source = self._sources.get(_key(name, documents))
+        if source is None:
+            source = await asyncio.to_thread(self.get, name, documents)
         if isinstance(source, LocalDocuments):
             await source.read_all(
                 lambda count, files: self.tell(DocumentsRead(execution_id=execution_id, read=count, files=files))

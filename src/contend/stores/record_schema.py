@@ -150,8 +150,9 @@ class Rows:
         Raises:
             duckdb.ConstraintException: a value is refused; or `as_new`, and a row is there already.
         """
-        if as_new and not self.table.changes:
-            connection.execute(self.table.insert(len(self.rows)), [value for row in self.rows for value in row])
+        if (as_new and not self.table.changes) or self.table.stays:
+            insert = self.table.insert if as_new else self.table.insert_new
+            connection.execute(insert(len(self.rows)), [value for row in self.rows for value in row])
             return
         connection.executemany(self.table.upsert(), self.rows)
 

@@ -30,6 +30,7 @@ from contend.text.characters import (
     shorten,
     shown_address,
     terms,
+    token_bounds,
     without_tail,
 )
 from contend.text.en import Headings, NoteWords, Words
@@ -57,8 +58,8 @@ __all__ = [
     "bare_text", "canonical_url", "clean", "compact_tables", "count_text", "detect_language", "estimate_tokens",
     "file_name", "fold", "host_of", "inert", "is_pair", "normalize", "one_line", "question_language", "reason_text",
     "shared_content", "shorten", "shown_address", "shown_score", "split_blocks", "split_code", "split_sentences",
-    "table_row", "terms", "without_anchor", "without_code", "without_escapes", "without_item_mark", "without_marks",
-    "without_tail",
+    "table_row", "terms", "token_bounds", "without_anchor", "without_code", "without_escapes", "without_item_mark",
+    "without_marks", "without_tail",
 ]  # fmt: skip
 
 

@@ -22,7 +22,7 @@ _INVISIBLE = re.compile(
     "\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 _TERMINAL_COMMAND = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-_PLAIN = re.compile("[\t\n -~]*")
+_PLAIN = bytes([*b"\t\n", *range(ord(" "), 0x7F)])
 _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 
 
@@ -32,13 +32,32 @@ def clean(text: str, *, single_line: bool = False) -> str:
     Newlines and tabs stay; other line ends become newlines. `single_line`: each run of white space becomes one space,
     and the ends are stripped.
     """
-    if _PLAIN.fullmatch(text):
+    if all(map(_stays, _others(text, _PLAIN))):
         visible = text
     else:
         bare = _TERMINAL_COMMAND.sub("", text) if "\x1b" in text else text
         visible = normalize(_INVISIBLE.sub("", _LINE_END.sub("\n", bare)), "NFC")
     return " ".join(visible.split()) if single_line else visible
 
+
+def _others(text: str, plain: bytes) -> set[str]:
+    """The characters that are no `plain` ones."""
+    return {*text.encode("utf-8", "surrogatepass").translate(None, plain).decode("utf-8", "surrogatepass")}
+
+
+@lru_cache(maxsize=4096)
+def _stays(character: str) -> bool:
+    """Whether cleaning leaves the character as it is, whatever stands beside it: whole prompts hold few others."""
+    if _INVISIBLE.match(character) or _LINE_END.match(character) or character in _MAY_JOIN:
+        return False
+    kind = unicodedata.category(character)[0]
+    stands_alone = kind == "S" or (kind != "M" and ord(character) in _FIRST_PLANE)
+    return stands_alone and unicodedata.is_normalized("NFC", character)
+
+
+_FIRST_PLANE = range(0x10000)
+_MAY_JOIN = frozenset(map(chr, range(0x1100, 0x1200)))
+"""Of the first plane's letters only those of Hangul syllables become one character with what stands before them."""
 
 _MOST_MARKS = 30
 """The most combining marks in a row, as in Unicode's stream-safe text format (UAX #15). No script uses as many."""
@@ -306,12 +325,24 @@ _LATIN_LETTERS_PER_TOKEN = 5
 _OTHER_LETTERS_PER_TOKEN = 2
 
 
+def token_bounds(text: str) -> tuple[int, int]:
+    """No estimate of the text's tokens is lower, and none is higher. Told at once."""
+    own = text.encode("ascii", "ignore")
+    letters, digits, lone = (len(own.translate(None, others)) for others in _not_of_kinds())
+    ends = own.count(b"\n")
+    foreign = len(text) - len(own)
+    # Between two words stands something else.
+    most_words = len(text) - letters + 1
+    least = lone + _TOKENS_PER_DIGIT * digits + letters / _LATIN_LETTERS_PER_TOKEN
+    return int(least), int(lone + digits + ends + foreign + most_words + letters / _LATIN_LETTERS_PER_TOKEN) + 1
+
+
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a byte-pair tokenizer, within 25 % for English and Japanese prompts.
 
     For Japanese without markup, large new vocabularies need fewer: the estimate is up to 1.5 times their count.
     """
-    if text.isascii() or all(map(_is_token, {*"".join(_FOREIGN.findall(text))})):
+    if text.isascii() or all(map(_is_token, _others(text, _ASCII))):
         # Whole prompts are counted, often, and this is fast. Each "?" is a token of its own, too.
         return round(sum(_ascii_counts(text.encode("ascii", "replace"))))
     words = _WORD.findall(text)
@@ -330,21 +361,27 @@ def _is_token(character: str) -> bool:
 
 def _ascii_counts(text: bytes) -> tuple[float, ...]:
     """The tokens that stand alone, of numbers, and of words."""
-    letters, digits, others = _ascii_tables()
+    letters, digits = _blanking()
     return (
-        len(text.translate(None, others)) + len(_LINE_ENDS.findall(text)),
+        len(text.translate(None, _not_of_kinds()[2])) + len(_LINE_ENDS.findall(text)),
         _tokens_of(text.translate(digits).split(), 1 / _TOKENS_PER_DIGIT),
         _tokens_of(text.translate(letters).split(), _LATIN_LETTERS_PER_TOKEN),
     )
 
 
 @lru_cache(maxsize=1)
-def _ascii_tables() -> tuple[bytes, bytes, bytes]:
-    """All but letters as spaces, all but digits as spaces, and what is no token of its own or ends a line."""
-    kinds = [[character for character in range(128) if each.fullmatch(chr(character))] for each in (_WORD, _NUMBER)]
-    letters, digits = (bytes(place if place in kind else ord(" ") for place in range(256)) for kind in kinds)
-    lone = [character for character in range(128) if _TOKEN_OF_ITS_OWN.fullmatch(chr(character))]
-    return letters, digits, bytes(each for each in range(128) if each not in lone or chr(each) == "\n")
+def _not_of_kinds() -> tuple[bytes, bytes, bytes]:
+    """The bytes that are no letters, no digits, and no tokens of their own, line ends among these."""
+    kinds = (_WORD, _NUMBER, re.compile(rf"(?!\n)(?:{_TOKEN_OF_ITS_OWN.pattern})"))
+    letters, digits, lone = (bytes(at for at in range(128) if not each.fullmatch(chr(at))) for each in kinds)
+    return letters, digits, lone
+
+
+@lru_cache(maxsize=1)
+def _blanking() -> tuple[bytes, bytes]:
+    """Tables that make a space of all but letters, and of all but digits."""
+    letters, digits = (bytes(ord(" ") if at in others else at for at in range(256)) for others in _not_of_kinds()[:2])
+    return letters, digits
 
 
 def _tokens_of(parts: Sequence[str] | Sequence[bytes], characters: float) -> float:
