@@ -43,6 +43,11 @@ class Ledger:
         self._reservations: set[Reservation] = set()
         self._refusing_limit: Limit | None = None
 
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether a call's size decides anything: estimating it costs time."""
+        return not self.limits.keys().isdisjoint({"max_tokens", "max_usd"})
+
     def seed(self, calls: Iterable[CallUsage], seconds: float) -> None:
         """Replace the known calls by what the execution used before a resume."""
         self.usage, self._calls = RunUsage(), {}

@@ -21,7 +21,7 @@ from contend.models.task import CallUsage
 from contend.prompts import PromptLibrary, PromptValues, mark_of, without_delimiters
 from contend.prompts.judging import RepairPrompt, ShapePrompt
 from contend.settings.files import ModelsConfig
-from contend.text import clean, estimate_tokens, shorten
+from contend.text import clean, estimate_tokens, shorten, token_bounds
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig  # heavy
@@ -200,9 +200,10 @@ class ChatModel:
         finally:
             ledger.release(reservation)
         chat.usages.append(usage)
-        self._check_whole_prompt_read(turns, prompt_tokens - schema_tokens(chat.reply_type), completion)
-        if completion.input_tokens and prompt_tokens > _LEAST_CUT_TOKENS:
-            ratio = max(_LEAST_RATIO, completion.input_tokens / prompt_tokens) * _RATIO_MARGIN
+        self._check_whole_prompt_read(size, completion)
+        # Of a prompt that leaves room enough nobody needs to know.
+        if completion.input_tokens and size.most * 2 > self.context_of(chat.scope.execution_id):
+            ratio = max(_LEAST_RATIO, completion.input_tokens / size.tokens) * _RATIO_MARGIN
             self._counted = max(self._counted or 0.0, ratio)
         return completion
 
@@ -220,7 +221,7 @@ class ChatModel:
             return [Turn("system", instructions), user, *others]
         return [Turn("user", f"{instructions}\n\n{user.text}"), *others]
 
-    def _output_limit(self, chat: _Chat[R], form: RequestForm, prompt_tokens: int) -> int:
+    def _output_limit(self, chat: _Chat[R], form: RequestForm, size: "_PromptSize") -> int:
         """The output limit: the role's, but at most a share of the context and what the prompt leaves of it.
 
         vLLM and others refuse a call if its prompt and output limit together exceed the context.
@@ -229,7 +230,10 @@ class ChatModel:
         limit = self.config.max_output_tokens.get(role, DEFAULT_OUTPUT_TOKENS)
         limit = min(limit, max(SURE_OUTPUT_TOKENS, context // _SHARE_OF_REPLY)) * chat.factor
         limit = min(limit, form.most_output or limit)
-        remainder = context - round(prompt_tokens * min(CONTEXT_MARGIN, self._counted or CONTEXT_MARGIN))
+        margin = min(CONTEXT_MARGIN, self._counted or CONTEXT_MARGIN)
+        if context - round(size.most * margin) >= limit + _LEAST_OUTPUT_TOKENS:
+            return limit
+        remainder = context - round(size.tokens * margin)
         return min(limit, max(remainder // _LEAST_OUTPUT_TOKENS, 1) * _LEAST_OUTPUT_TOKENS)
 
     def _request(self, chat: _Chat[R], form: RequestForm, turns: list[Turn]) -> Request:
@@ -244,8 +248,8 @@ class ChatModel:
             config=_trace_config(chat.scope, chat.prompt),
         )
 
-    def _check_whole_prompt_read(self, turns: Sequence[Turn], sent: int, completion: Completion) -> None:
-        """Check that the endpoint counts about as many tokens as were `sent`.
+    def _check_whole_prompt_read(self, size: "_PromptSize", completion: Completion) -> None:
+        """Check that the endpoint counts about as many tokens as were sent.
 
         Raises:
             ModelError: it counts so few that it must have truncated the prompt, as Ollama does silently.
@@ -297,9 +301,31 @@ def _trace_config(scope: Scope, prompt: str) -> "RunnableConfig":
     }
 
 
-def _prompt_tokens(chat: _Chat[R], turns: Sequence[Turn]) -> int:
-    """Estimated input tokens, with the schema."""
-    return schema_tokens(chat.reply_type) + sum(estimate_tokens(turn.text) for turn in turns)
+@dataclass
+class _PromptSize:
+    """How long a prompt is. Its tokens are estimated only where they decide anything, because that takes time.
+
+    `schema`: the tokens of the reply's shape.
+    """
+
+    turns: Sequence[Turn]
+    schema: int
+
+    @cached_property
+    def most(self) -> int:
+        """The estimate is not higher."""
+        return self.schema + sum(token_bounds(turn.text)[1] for turn in self.turns)
+
+    @cached_property
+    def tokens(self) -> int:
+        """Estimated input tokens, with the schema."""
+        return self.schema + sum(estimate_tokens(turn.text) for turn in self.turns)
+
+
+def _has_tokens(text: str, count: int) -> bool:
+    """Whether the estimate is at least so high."""
+    least, most = token_bounds(text)
+    return least >= count or (most >= count and estimate_tokens(text) >= count)
 
 
 @lru_cache(maxsize=256)

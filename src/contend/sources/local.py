@@ -59,6 +59,7 @@ def index_folder(workspace: Path) -> Path:
     return workspace / "documents" / "index"
 
 
+@dataclass(eq=False)
 class LocalDocuments:
     """Documents in files and folders. The index is built at the first search and updated when files change.
 

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -166,26 +166,21 @@ class SourceSet:
     """The sources of config/sources.toml by name. `own_documents`: those of the workspace's options.
 
     `tell` publishes an event; `language_of` gives an execution's language. `served`: runs come from clients, which may
-    not read all files of this process. Blocking: `load` loads functions named as `module:function`.
+    not read all files of this process. Blocking: `load` gives what `module:attribute` names.
 
     Raises:
         InputError: an entry has an unknown kind, a function that cannot be loaded, or the name of a kind.
     """
 
-    def __init__(
-        self,
-        sources: Mapping[str, SourceConfig],
-        settings: Settings,
-        load: Callable[[str], object],
-        *,
-        own_documents: Sequence[str],
-        served: bool,
-        tell: Callable[[Event], None],
-        language_of: Callable[[str], Language],
-    ) -> None:
-        """Blocking: `load` gives what `module:attribute` names.
+    sources: InitVar[Mapping[str, SourceConfig]]
+    settings: Settings
+    load: InitVar[Callable[[str], object]]
+    own_documents: Sequence[str] = field(kw_only=True)
+    served: bool = field(kw_only=True)
+    tell: Callable[[Event], None] = field(kw_only=True)
+    language_of: Callable[[str], Language] = field(kw_only=True)
 
-    def __post_init__(self, sources: Mapping[str, SourceConfig], load: Callable[[str], Function]) -> None:
+    def __post_init__(self, sources: Mapping[str, SourceConfig], load: Callable[[str], object]) -> None:
         self.factories = {name: _factory(name, entry, self.settings, load) for name, entry in sources.items()}
         self._told_left_out: deque[str] = deque(maxlen=_RUNS_AT_ONCE)
         self._sources: dict[tuple[str, tuple[str, ...]], Source] = {}
@@ -324,6 +319,10 @@ class SourceSet:
         if read:
             await source.read_all()
         return source.left_out_lines(language)
+
+
+def _key(name: str, documents: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    return name, tuple(documents) if name == "local" else ()
 
 
 def _factory(name: str, entry: SourceConfig, settings: Settings, load: Callable[[str], object]) -> SourceFactory:

@@ -84,6 +84,15 @@ class Upsert(NamedTuple):
         marks = ", ".join([f"({', '.join('?' for _ in self.columns)})"] * rows)
         return f"INSERT INTO {self.table} ({', '.join(self.columns)}) VALUES {marks}"  # noqa: S608 - names from this file
 
+    def insert_new(self, rows: int) -> str:
+        """SQL that inserts those of this number of rows whose keys are new."""
+        return f"{self.insert(rows)} ON CONFLICT DO NOTHING"
+
+    @property
+    def stays(self) -> bool:
+        """Whether a row that is written again changes nothing."""
+        return {*self.columns} <= {*self.key, *self.first}
+
     def upsert(self) -> str:
         """SQL that inserts a row or updates the one with the same key."""
         values = [

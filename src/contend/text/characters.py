@@ -133,9 +133,10 @@ _DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi\.org/|doi:\s?)?(10\.\d{4,
 _AFTER_ADDRESS = ".,;:!?)]}'*_"
 
 
-def addresses(text: str) -> set[str]:
+@lru_cache(maxsize=512)
+def addresses(text: str) -> frozenset[str]:
     """The addresses in a text, each as its `address_key`."""
-    return {address_key(match[0]) for match in ADDRESS.finditer(text)}
+    return frozenset(address_key(match[0]) for match in ADDRESS.finditer(text))
 
 
 def address_key(address: str) -> str:
@@ -318,7 +319,7 @@ _NUMBER = re.compile(r"\d+")
 _WORD = re.compile(rf"[^\W\d_{CJK}]+")
 _TOKEN_OF_ITS_OWN = re.compile(rf"[{CJK}]|[^\w\s]|_|\n+")
 _LINE_ENDS = re.compile(b"\n+")
-_FOREIGN = re.compile(r"[^\x00-\x7f]+")
+_ASCII = bytes(range(0x80))
 # Between older vocabularies (a token per digit, two for many characters) and newer, larger ones (0.7 a character).
 _TOKENS_PER_DIGIT = 0.7
 _LATIN_LETTERS_PER_TOKEN = 5
