@@ -41,6 +41,14 @@ $(VENV)/mermaid: | $(VENV)/dev
 	@cd $(VENV)/mermaid-package && tar -xzf "$$(npm pack --silent mermaid@12.3.0)" package/dist/mermaid.min.js && rm *.tgz
 	@touch $@
 
+# What finds barriers on web pages, for the tests of the live page; no dependency of contend.
+$(VENV)/axe: | $(VENV)/dev
+	@echo "Setting up the tests' axe-core in $(VENV)/axe-package …"
+	@command -v npm >/dev/null || { echo "npm is not installed: it fetches the package axe-core" >&2; exit 1; }
+	@rm -rf $(VENV)/axe-package && mkdir $(VENV)/axe-package
+	@cd $(VENV)/axe-package && tar -xzf "$$(npm pack --silent axe-core@4.14.1)" package/axe.min.js && rm *.tgz
+	@touch $@
+
 # It spends nothing: keys of the environment and of .env are left out. LIVE=1 takes them.
 .PHONY: demo
 demo: $(VENV)/core ## play a contest with recorded model replies (LIVE=1: ask your own model, which may cost money)
@@ -104,7 +112,7 @@ pictures: $(VENV)/dev demo ## play the demo, and take the guide's pictures of it
 
 # Types are checked beside the tests: one process does it, and takes half a minute the first time.
 .PHONY: test
-test: $(VENV)/dev $(VENV)/redis $(VENV)/mermaid ## lint and all tests
+test: $(VENV)/dev $(VENV)/redis $(VENV)/mermaid $(VENV)/axe ## lint and all tests
 	@$(MAKE) --no-print-directory --jobs 4 style rooms types suite
 
 # What is compiled is kept: tests start a hundred processes. The tests of a file share what it takes seconds to start.

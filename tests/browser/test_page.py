@@ -261,3 +261,32 @@ def test_a_long_question_is_folded_on_a_phone_and_shown_where_its_reader_wants_i
     expect(link).to_be_visible()
     assert link.bounding_box()["height"] < 120  # type: ignore[index]  # it is on the page
     context.close()
+
+
+def test_a_contest_is_told_in_charts_that_say_what_they_show_and_scores_lead_to_reasons(
+    page: Page, keyless_server: Server
+) -> None:
+    with research_api(keyless_server) as api:
+        research = api.http.post("/research/demo").json()["research_id"]
+        api.until(research, "status", status="completed")
+        board = {each["team_name"]: each["best_score"] for each in api.get(f"/research/{research}")["leaderboard"]}
+        merged = api.until(research, "report_merged")
+    page.goto(f"{keyless_server.url}/app/#/run/{research}/watch")
+
+    chart = page.get_by_role("img", name="Scores by round")
+    expect(chart).to_have_attribute("aria-label", re.compile(rf"Editor {merged['score'] * 100:.1f}$"))
+    for team, score in board.items():
+        expect(chart).to_have_attribute("aria-label", re.compile(rf"{team} [\d.]+, {score * 100:.1f}"))
+    expect(page.get_by_role("img", name="Time line: Archivist; Skeptic; Scout")).to_be_visible()
+    expect(page.get_by_text("Archivist: all rounds played")).to_be_visible()
+
+    page.get_by_role("link", name="Judges").click()
+    page.get_by_role("button", name=re.compile("^correctness, Skeptic: ")).press("Enter")
+    reason = page.locator("details[open] [data-metric=correctness]")
+    expect(reason).to_be_focused()
+    expect(reason).to_contain_text(re.compile(r"correctness \d\d\.\d\S"))
+
+    page.goto(f"{keyless_server.url}/app/#/standings/demo")
+    expect(page.get_by_role("img", name="Rating")).to_have_attribute(
+        "aria-label", re.compile(r"Archivist \d+, \d+–\d+")
+    )

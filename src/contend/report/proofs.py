@@ -129,7 +129,7 @@ def filters_html(statements: Sequence[LedgerStatement], language: Language) -> s
         if each in kinds
     )
     label = escape(words.show)
-    return f'<aside class="filters" role="group" aria-label="{label}">{label} {buttons}</aside>' if buttons else ""
+    return f'<div class="filters" role="group" aria-label="{label}">{label} {buttons}</div>' if buttons else ""
 
 
 def proofs_html(report: PublishedReport, statements: Sequence[LedgerStatement], language: Language) -> str:

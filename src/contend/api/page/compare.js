@@ -5,7 +5,7 @@ import { el, options, refill, table } from "./dom.js";
 import { outcomeOf, statusOf, statusPill } from "./history.js";
 import { verdictSign } from "./judges.js";
 import { drawInto, problem } from "./problem.js";
-import { markdownInto } from "./report.js";
+import { reading } from "./run.js";
 import { number, percent, t, when } from "./words.js";
 
 export function showCompare(main, [one, other]) {
@@ -25,16 +25,17 @@ export function showCompare(main, [one, other]) {
 async function compared(one, other) {
   const both = await api.compare(one, other);
   const texts = [both.first, both.second].map(({ research }) => (research.has_report ? api.report(research.research_id, "md") : ""));
-  return { ...both, texts: await Promise.all(texts) };
+  const { markdownInto } = await reading();
+  return { ...both, markdownInto, texts: await Promise.all(texts) };
 }
 
-function comparison({ first, second, common_sources: common, only_first: onlyFirst, only_second: onlySecond, texts }) {
+function comparison({ first, second, common_sources: common, only_first: onlyFirst, only_second: onlySecond, texts, markdownInto }) {
   return el("div.stack", {},
     el("div.columns", {}, sideCard(first), sideCard(second)),
     first.criteria.length + second.criteria.length > 0 && el("div.columns", {}, criteriaCard(first), criteriaCard(second)),
     el("div.card", {}, el("p", {}, t("both", { n: common.length })),
       el("div.columns", {}, onlyHere(first, onlyFirst), onlyHere(second, onlySecond))),
-    el("div.columns", {}, texts.map((text) => el("section.card", { "aria-label": t("read") }, text ? markdownInto(el("article.small"), text) : el("p.quiet", {}, t("no_report"))))));
+    el("div.columns", {}, texts.map((text) => el("div.card", {}, text ? markdownInto(el("article.small"), text) : el("p.quiet", {}, t("no_report"))))));
 }
 
 function onlyHere({ sources }, urls) {

@@ -56,9 +56,15 @@ export function foldButton(text, { more, less }) {
   return button;
 }
 
+/** Let what scrolls sideways be reached by the keyboard, as long as it does. */
+export function reachable(node) {
+  new ResizeObserver(() => node.toggleAttribute("tabindex", node.scrollWidth > node.clientWidth) && node.setAttribute("tabindex", "0")).observe(node);
+  return node;
+}
+
 /** A table with a row of heads; the heads and cells of `rows` are elements of their own. It scrolls where it is too wide. */
 export const table = (heads, rows, kind = "table") =>
-  el("div.scroll", {}, el(kind, {}, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, rows.map((cells) => el("tr", {}, cells)))));
+  reachable(el("div.scroll", {}, el(kind, {}, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, rows.map((cells) => el("tr", {}, cells))))));
 
 /** A labelled field of a form, with a hint below it. */
 export function field(label, control, hint = "") {

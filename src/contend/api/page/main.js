@@ -21,7 +21,7 @@ function route() {
   const main = document.getElementById("main");
   const view = VIEWS[name];
   if (!view) {
-    refill(main, el("p", {}, t("not_found")));
+    refill(main, el("h1", {}, t("not_found")));
     leave = () => {};
     return;
   }

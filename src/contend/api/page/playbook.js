@@ -138,11 +138,17 @@ const words = (bullet) => el("p", {}, bullet.content, bullet.example && ` (${bul
 
 /** What is known of a lesson: its votes, whether it is on trial, what speaks against it. */
 function facts(bullet) {
-  const trust = [`${t("trust")} ${percent(bullet.confidence)} %`, `${t("helpful")} ${bullet.helpful}`, `${t("harmful")} ${bullet.harmful}`, bullet.always && t("always")];
+  const trust = [`${t("trust")} ${percent(bullet.confidence)} %`, `${t("helpful")} ${bullet.helpful}`, `${t("harmful")} ${bullet.harmful}`, bullet.always && t("always"), effectOf(bullet.trial)];
   return [trust.filter(Boolean).join(" · "), " ", el("code", {}, bullet.id),
     bullet.status !== "active" && [" ", el("span.pill.warn", {}, t(bullet.status))],
     bullet.conflicts_with && [" ", el("span.pill.warn", {}, t("conflicts", { id: bullet.conflicts_with }))],
     bullet.removal_reason && el("span.unmet", {}, " ", t("wants_removed", { why: bullet.removal_reason }))];
+}
+
+/** By how much teams that were shown the lesson scored higher than those that were not, where runs tried both. */
+function effectOf({ difference, withheld }) {
+  if (!withheld || difference === null) return null;
+  return t("effect", { difference: `${difference < 0 ? "−" : "+"}${percent(Math.abs(difference))}`, n: withheld });
 }
 
 /** The fields of a lesson. `bullet`: the one to edit; only what differs from it is sent. */

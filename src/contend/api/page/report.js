@@ -3,7 +3,7 @@
 import { Marked } from "./vendor/marked.js";
 import DOMPurify from "./vendor/purify.js";
 import { api } from "./api.js";
-import { el, refill } from "./dom.js";
+import { el, reachable, refill } from "./dom.js";
 import { saveFile } from "./problem.js";
 import { t } from "./words.js";
 
@@ -19,6 +19,7 @@ export function markdownInto(node, markdown) {
     link.rel = "noopener noreferrer nofollow";
   }
   refill(node, fragment);
+  node.querySelectorAll("table").forEach(reachable);
   return node;
 }
 
@@ -29,6 +30,7 @@ export async function reportView(run) {
   // Without its head: the page's policy allows no style but its own.
   const main = page.slice(page.indexOf("<main>"), page.lastIndexOf("</main>"));
   refill(article, DOMPurify.sanitize(main, { ...SAFE, FORBID_ATTR: ["style", "name"], FORBID_TAGS: [...SAFE.FORBID_TAGS, "main"] }));
+  article.querySelectorAll("table").forEach(reachable);
   article.addEventListener("click", followWithin);
   return el("div", {}, exports(run), el("div.reader", {}, outline(article), article));
 }

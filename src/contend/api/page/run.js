@@ -8,8 +8,8 @@ import { LIVE, noteOf, outcomeOf, statusOf, statusPill } from "./history.js";
 import { judgesView } from "./judges.js";
 import { player } from "./player.js";
 import { drawInto, errorLine, problem } from "./problem.js";
-import { markdownInto, reportView } from "./report.js";
 import { apply, lastResearch, nameOf, newRun, partsOf } from "./run_state.js";
+import { storyView } from "./story.js";
 import { duration, number, percent, shownName, t } from "./words.js";
 
 const LOOK_MILLISECONDS = 4000;
@@ -221,7 +221,7 @@ class RunView {
     if (this.drawnReport !== this.details.execution_id) {
       this.drawnReport = this.details.execution_id;
       refill(this.report, el("p.quiet", {}, t("loading")));
-      drawInto(this.report, reportView(this.id), (view) => [view, this.askAgain()]);
+      drawInto(this.report, reading().then(({ reportView }) => reportView(this.id)), (view) => [view, this.askAgain()]);
     }
     if (!this.report.isConnected) refill(this.body, this.report);
   }
@@ -241,6 +241,9 @@ function lineOf(run, event) {
   return [nameOf(run, event.team_id), event.round_number && t("round_n", { n: event.round_number }), t(name), what.slice(0, 160)].filter(Boolean).join(" · ");
 }
 
+/** What reads Markdown and HTML is as large as all else together: it is fetched when there is something to read. */
+export const reading = () => import("./report.js");
+
 /** What is replaced between press and release is not clicked. */
 const isPressed = () => document.body.matches(":active");
 
@@ -252,6 +255,7 @@ function watchView(run, id) {
     el("p.small.quiet", {}, `${t("sources")}: ${run.sources.join(", ")}`, Object.entries(run.leftOut).map(([source, reason]) => ` · ${t("source_off", { source, reason })}`)),
     run.steps.map((step) => el("p.notice", {}, step.reason)),
     leaderboard(run),
+    storyView(run),
     el("section.card", { "aria-label": t("teams") }, [...run.teams.values()].map((team) => teamPart(run, team, id))),
     run.merged && mergedPart(run),
     run.learned.map((event) => el("section.card", {}, el("h2", {}, t("learned")), el("p", {}, t("version", { n: event.playbook_version })), el("ul", {}, event.lessons.map((lesson) => el("li", {}, lesson))), el("a", { href: `#/playbook/${encodeURIComponent(event.dataset)}` }, t("playbook")))));
@@ -347,12 +351,12 @@ function stepLine(step, round, id, loops) {
   if (step.step === "search") content.push(actionsPart(round));
   if (step.step === "research") content.push(thoughtsPart(round));
   if (step.step === "write" && step.document) content.push(" ", draftPart(id, step.document, `${step.team_id}/${round.number}/${step.iteration}`));
-  if (step.step === "review" && step.feedback) content.splice(0, 1, el("pre", {}, step.feedback));
+  if (step.step === "review" && step.feedback) content.splice(0, 1, el("details", { "data-key": `review/${key}/${step.team_id}/${round.number}/${step.iteration}` }, el("summary", {}, t("read_review")), el("pre", {}, step.feedback)));
   return stepRow(key, content);
 }
 
 function planPart({ plan }) {
-  return el("details", { "data-key": `plan/${plan.created_at}` }, el("summary", {}, plan.theme),
+  return el("details", { "data-key": `plan/${plan.created_at}` }, el("summary", {}, t("plan_counts", { points: plan.investigation_points.length, queries: plan.search_queries.length })),
     el("h3", {}, t("points")), el("ul", {}, plan.investigation_points.map((point) => el("li", {}, point))),
     el("h3", {}, t("queries")), el("ul", {}, plan.search_queries.map((query) => el("li", {}, query))));
 }
@@ -392,6 +396,7 @@ function draftPart(id, document, place) {
   part.addEventListener("toggle", async () => {
     if (!part.open || text.childNodes.length) return;
     try {
+      const { markdownInto } = await reading();
       markdownInto(text, await draftText(id, document));
     } catch (error) {
       refill(text, problem(error));

@@ -13,8 +13,20 @@ export function apply(run, event) {
   // While a run waits or has stopped, nobody works on it.
   if (event.type === "run_resumed" && run.lastAt) run.idleMilliseconds += Date.parse(event.at) - Date.parse(run.lastAt);
   run.lastAt = event.at;
+  mark(run, event);
   if (event.spent) run.spent = event.spent;
   (STEPS[event.type] ?? (() => {}))(run, event);
+}
+
+/** What a team had been doing when it told of something; "" of what begins. */
+const PHASES = { round_started: "", team_started: "", search_done: "search", round_submitted: "write", round_scored: "judge", round_judged: "judge", plan: "plan", research: "search", search: "search", write: "write", review: "write", graph: "write" };
+
+/** Note when a team told what, so that its times can be drawn. While a run waits or has stopped, no team works. */
+function mark(run, event) {
+  const phase = PHASES[event.step ?? event.type];
+  const resumed = event.type === "run_resumed";
+  const teams = resumed ? [...run.teams.values()].filter((team) => team.status === "working") : phase === undefined || !event.team_id ? [] : [teamOf(run, event.team_id)];
+  for (const team of teams) team.marks.set(event.id, { phase: resumed ? "" : phase, at: Date.parse(event.at) });
 }
 
 const STEPS = {
@@ -57,7 +69,7 @@ const STEPS = {
     Object.assign(round, { document: event.document, characters: event.characters, now: "scored" });
   },
   round_scored(run, event) {
-    Object.assign(roundOf(run, event), { score: event.score, metrics: event.metrics, feedback: event.feedback, scored: true, now: "judged" });
+    Object.assign(roundOf(run, event), { score: event.score, metrics: event.metrics, feedback: event.feedback, usage: event.usage, scored: true, now: "judged" });
     run.leaderboard = event.leaderboard;
   },
   round_judged: (run, event) => { Object.assign(roundOf(run, event), { judged: event, now: "" }); },
@@ -89,7 +101,7 @@ const NEXT = { write: "review", review: "submitted" };
 const STATUS = { completed: "done", failed: "forfeited", running: "working", pending: "queued" };
 
 function teamOf(run, id) {
-  if (!run.teams.has(id)) run.teams.set(id, { id, name: id, status: "queued", rounds: new Map(), error: null });
+  if (!run.teams.has(id)) run.teams.set(id, { id, name: id, status: "queued", rounds: new Map(), marks: new Map(), error: null });
   return run.teams.get(id);
 }
 

@@ -1,0 +1,107 @@
+"""Every view of the page without barriers, as axe-core finds them; its size, and whom it asks."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, Response, expect
+
+from fakes.api_client import research_api
+from fakes.servers import Server
+
+AXE = Path(sys.prefix) / "axe-package" / "package" / "axe.min.js"
+VIEWS = [
+    "",
+    "#/run/{demo}/watch",
+    "#/run/{demo}/watch?show",
+    "#/run/{demo}/read",
+    "#/run/{demo}/judges",
+    "#/history",
+    "#/standings/demo",
+    "#/playbook",
+    "#/playbook/demo",
+    "#/compare/{demo}/{demo}",
+    "#/nowhere",
+]
+# Each width, colours and language with each other once.
+LOOKS = [(1280, "light", "en-US"), (1280, "dark", "ja-JP"), (400, "light", "ja-JP"), (400, "dark", "en-US")]
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    if not AXE.is_file():
+        if os.environ.get("CI"):
+            raise AssertionError(f"{AXE} is missing: run `make .venv/axe`")
+        pytest.skip("the tests' axe-core is not set up: run `make .venv/axe`")
+    return AXE.read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def demo(keyless_server: Server) -> str:
+    with research_api(keyless_server) as api:
+        research = str(api.http.post("/research/demo").json()["research_id"])
+        api.until(research, "status", status="completed")
+    return research
+
+
+@pytest.fixture(params=LOOKS, ids=lambda look: "-".join(map(str, look)))
+def page(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
+    width, colours, language = request.param
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=colours, locale=language, reduced_motion="reduce"
+    )
+    yield context.new_page()
+    context.close()
+
+
+def violations(page: Page) -> list[dict[str, Any]]:
+    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")["violations"]
+    return [{"id": each["id"], "nodes": [node["target"] for node in each["nodes"]][:5]} for each in found]
+
+
+def test_no_view_has_a_barrier_or_scrolls_sideways(page: Page, axe: str, keyless_server: Server, demo: str) -> None:
+    wrong = {}
+    page.goto(f"{keyless_server.url}/app/")
+    page.evaluate(axe)
+    for view in VIEWS:
+        page.evaluate("hash => { location.hash = hash; }", view.format(demo=demo))
+        expect(page.get_by_role("heading", level=1).first).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+        page.wait_for_load_state("networkidle")
+        if found := violations(page):
+            wrong[view] = found
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            wrong[f"{view} sideways"] = []
+    assert wrong == {}
+
+
+def test_axe_finds_a_barrier_where_there_is_one(browser: Browser, axe: str) -> None:
+    page = browser.new_page()
+    page.set_content("<html lang=en><title>A</title><main><h1>A</h1><img src=x></main>")
+    page.evaluate(axe)
+    assert [each["id"] for each in violations(page)] == ["image-alt"]
+    page.close()
+
+
+def test_the_first_view_takes_under_300_kilobytes_and_nothing_is_asked_of_anybody_else(
+    browser: Browser, keyless_server: Server, demo: str
+) -> None:
+    page = browser.new_page()
+    answers: list[Response] = []
+    page.on("response", lambda answer: answers.append(answer))  # noqa: PLW0108 - Playwright wraps functions only
+    page.goto(f"{keyless_server.url}/app/")
+    expect(page.get_by_role("button", name="Watch a recorded contest")).to_be_visible()
+    size = sum(len(answer.body()) for answer in answers)
+    for view in VIEWS[1:]:
+        page.goto(f"{keyless_server.url}/app/{view.format(demo=demo)}")
+        expect(page.get_by_role("heading", level=1).first).to_be_visible()
+        page.wait_for_load_state("networkidle")
+    page.close()
+
+    assert 50_000 < size < 300_000
+    assert {urlsplit(answer.url).netloc for answer in answers} == {urlsplit(keyless_server.url).netloc}
