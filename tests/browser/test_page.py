@@ -62,6 +62,9 @@ def test_a_run_is_asked_approved_watched_and_read_and_a_refresh_loses_nothing(pa
     page.get_by_role("link", name="Watch").click()
     expect(page.get_by_role("row", name="Alpha").first).to_contain_text("done")
     expect(page.get_by_text("Left out of the documents, and no part of the answer: tune.mp3")).to_be_visible()
+    expect(
+        page.get_by_role("img", name=re.compile(r"^Time line: Alpha [\d,]+ tokens; Beta [\d,]+ tokens"))
+    ).to_be_visible()
     # The latest round stands open; whether there is a second one, the scores decide, and a revision has no plan.
     first = page.locator("details.round").first
     if first.get_attribute("open") is None:

@@ -237,7 +237,7 @@ const NAMES = { run_started: "asked", criteria_set: "criteria", search_done: "se
 function lineOf(run, event) {
   const name = event.step === "write" && event.iteration > 1 ? "revise" : event.step ?? NAMES[event.type] ?? event.type;
   const result = event.type === "round_judged" ? `${t(event.exit_reason ? "stops" : "another_round")}: ${whyDecided(event)}` : percent(event.score);
-  const what = result === "–" ? event.query ?? event.detail ?? event.message ?? "" : result;
+  const what = result === "–" ? event.query ?? event.detail ?? "" : result;
   return [nameOf(run, event.team_id), event.round_number && t("round_n", { n: event.round_number }), t(name), what.slice(0, 160)].filter(Boolean).join(" · ");
 }
 

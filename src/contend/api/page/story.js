@@ -12,7 +12,7 @@ export function storyView(run) {
   if (!acting.length) return null;
   return el("div.columns", {},
     el("section.card", {}, el("h2", {}, t("scores_by_round")), scored ? scoreChart(run, teams) : el("p.quiet", {}, t("no_scores"))),
-    el("section.card", {}, el("h2", {}, t("time_line")), timeLine(run, acting), whyEnded(run, teams)));
+    el("section.card", {}, el("h2", {}, t("time_line")), timeLine(run, acting), run.recorded && el("p.small.quiet", {}, t("times_replayed")), whyEnded(run, teams)));
 }
 
 const scoresOf = (team) => [...team.rounds.values()].filter((round) => (round.score ?? null) !== null);
