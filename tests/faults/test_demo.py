@@ -18,11 +18,11 @@ from fakes.vendors import Vendors
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ("documents", "question.txt", "recording.jsonl")
-WRONG = "Alken's class certificate ends on 30 November 2029"
+WRONG = "The electricity prices are fixed until 31 December 2028."
 FACTS = (
-    "39 km", "29 min", "31 km", "38 in the replaced report", "10,070,000",
-    "13,700,000", "3,630,000", "26 February 2027", "46.57 million",
-    "30 June 2027", "1 December 2026", "1 March 2028", "31 January 2027", "84 percent", "Four masters",
+    "39 km", "29 min", "31 km", "38 minutes at −5 °C", "10,070,000",
+    "13,700,000", "3,630,000", "26 February 2027", "1.43 million",
+    "30 June 2027", "1 December 2026", "1 March 2028", "31 January 2027", "45 %", "Four more masters",
 )  # fmt: skip
 """What the documents answer: the newer winter and the older one named as such, sums, days, and a Japanese figure."""
 
@@ -81,7 +81,7 @@ def test_the_demos_report_answers_what_the_documents_answer_and_says_what_they_d
     report = demo.report.partition("## References")[0]
 
     assert [fact for fact in FACTS if fact not in report] == []
-    assert "No document says what insuring Tern will cost" in report
+    assert "No document tells what insuring Tern will cost" in report
     assert "⚠" not in report
     assert "grid-letter.pdf" in demo.report
     assert "電池の低温特性" in demo.report
@@ -90,11 +90,11 @@ def test_the_demos_report_answers_what_the_documents_answer_and_says_what_they_d
 def test_a_wrong_year_is_refuted_by_code_and_mended_before_anybody_judges_it(demo: Demo) -> None:
     replies = [json.loads(line) for line in (ROOT / "demo" / "recording.jsonl").read_text("utf-8").splitlines()]
     (written,) = [each for each in replies if (each["team"], each["prompt"]) == ("scout", "research/write")]
-    (mended,) = [each for each in replies if (each["team"], each["prompt"]) == ("scout", "research/mend")]
+    mended, *_ = [each for each in replies if (each["team"], each["prompt"]) == ("scout", "research/mend")]
 
     assert WRONG in json.dumps(written["reply"])
-    assert WRONG.replace("2029", "2028") in json.dumps(mended["reply"])
-    assert "2029" not in demo.report
+    assert WRONG.replace("2028", "2027") in json.dumps(mended["reply"])
+    assert "31 December 2028" not in demo.report
     assert "~~" not in demo.report
 
 
