@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from dataclasses import InitVar, dataclass, field
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ _QUERY_CHARACTERS = 400
 _OK = 200
 
 
+@dataclass(eq=False, repr=False)
 class TavilySource(AskedSource):
     """Web search by Tavily; off without a key, although the service has a mode without.
 
@@ -34,19 +36,15 @@ class TavilySource(AskedSource):
     summarizes = True
     most_results = 20
 
-    def __init__(
-        self,
-        api_key: str | None,
-        base_url: str | None = None,
-        *,
-        deadline_seconds: float = 30.0,
-        retry_wait_seconds: float = 1.0,
-    ) -> None:
+    api_key: InitVar[str | None]
+    base_url: InitVar[str | None] = None
+    deadline_seconds: float = field(default=30.0, kw_only=True)
+    retry_wait_seconds: float = field(default=1.0, kw_only=True)
+
+    def __post_init__(self, api_key: str | None, base_url: str | None) -> None:
         super().__init__()
         self._key = (api_key or "").strip()
         self._base_url = service_address(base_url or _TAVILY_URL, "CONTEND_TAVILY_BASE_URL", example=_TAVILY_URL)
-        self._deadline = deadline_seconds
-        self._retry_wait = retry_wait_seconds
 
     async def check(self) -> str | None:
         """None if there is a key and a connection to Tavily opens, else why not. Takes at most 3 seconds."""
@@ -70,8 +68,8 @@ class TavilySource(AskedSource):
 
     async def _ask(self, terms: str, limit: int) -> list[FoundPassage]:
         await asyncio.to_thread(import_module, "tavily")  # heavy
-        ends_at = time.monotonic() + self._deadline
-        rules = retry_rules(self._deadline, first_wait_seconds=self._retry_wait)
+        ends_at = time.monotonic() + self.deadline_seconds
+        rules = retry_rules(self.deadline_seconds, first_wait_seconds=self.retry_wait_seconds)
         async for attempt in AsyncRetrying(**rules):
             with attempt:
                 items = await _search(self._base_url, self._key, terms, limit=limit, seconds=ends_at - time.monotonic())
