@@ -4,13 +4,12 @@ import asyncio
 import html
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlencode
 
-from lxml.etree import XMLParser, XMLSyntaxError, fromstring
+from lxml.etree import XMLParser, fromstring
 
 from contend.connections import certificates
 from contend.errors import SourceError
@@ -116,16 +115,10 @@ def as_search_query(query: str) -> str:
 
 
 def _entries(feed: bytes) -> list["_Element"]:
-    """The feed's entries; damaged parts are skipped, entities are not resolved.
-
-    Raises:
-        SourceError: nothing of it can be read.
-    """
-    with suppress(XMLSyntaxError):
-        root = fromstring(feed, XMLParser(recover=True, resolve_entities=False, no_network=True))
-        if root is not None:
-            return list(root.iterfind("{*}entry"))
-    raise SourceError("arXiv sent a feed that cannot be read: try later")
+    """The feed's entries; damaged parts are skipped, entities are not resolved."""
+    parser = XMLParser(recover=True, resolve_entities=False, no_network=True)
+    entries: list[_Element] = fromstring(feed, parser).findall("{*}entry")
+    return entries
 
 
 def _found_passage(paper: "_Element", relevance: float) -> FoundPassage | None:
