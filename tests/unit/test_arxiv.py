@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from datetime import datetime
 from email.utils import formatdate
 from itertools import pairwise
 from threading import Event
@@ -16,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contend.errors import InputError, SourceError
-from contend.models.research import FoundPassage, SearchResult
-from contend.sources.arxiv import ArxivSource, as_search_query
+from contend.models.research import SearchResult
+from contend.sources.arxiv import ArxivSource, as_search_query, with_readable_dates
 from fakes.replay import Answer, HttpRequest, Recording, Replay, arxiv_recordings
 
 ENTRY = """<entry>
@@ -200,7 +201,7 @@ async def test_entries_without_an_abstract_are_left_out_and_counted(arxiv: Repla
     assert arxiv_source.left_out == 1
 
 
-@pytest.mark.parametrize("written", ["yesterday", "", "2020-13-41T00:00:00Z"])
+@pytest.mark.parametrize("written", ["yesterday", "", "2020-13-41T00:00:00Z", "9999-12-31T23:59:59-12:00"])
 async def test_one_bad_date_loses_that_date_only(arxiv: Replay, written: str) -> None:
     arxiv.answer = lambda _: Answer(feed(entry("2001.00001"), entry("2001.00002", published=written)))
 
@@ -209,7 +210,7 @@ async def test_one_bad_date_loses_that_date_only(arxiv: Replay, written: str) ->
     assert [each.result.published_date for each in results] == ["2020-05-01", None]
 
 
-async def test_an_entry_without_a_date_stays(arxiv: Replay) -> None:
+async def test_an_entry_without_a_date_stays_and_costs_no_second_page(arxiv: Replay) -> None:
     undated = re.sub("<published>.*</published>", "", entry("2001.00002"))
     arxiv.answer = lambda _: Answer(feed(entry("2001.00001"), undated))
 
@@ -229,14 +230,13 @@ async def test_one_bad_date_in_a_recorded_page_leaves_all_its_entries(arxiv: Rep
 
 
 @given(st.binary(max_size=60))
-def test_no_date_costs_an_entry(written: bytes) -> None:
-    body = feed(entry("2001.00001")).replace(b"2020-05-01T10:00:00Z", written.replace(b"<", b""))
+def test_any_date_leaves_a_feed_of_as_many_entries(written: bytes) -> None:
+    plain = entry("2001.00001").encode().replace(b"2020-05-01T10:00:00Z", written.replace(b"<", b""))
 
-    async def asked() -> list[FoundPassage]:
-        with Replay(lambda _: Answer(body)) as server:
-            return await source(server).search("humming bridges", limit=5)
-
-    assert len(asyncio.run(asked())) == 1
+    readable = with_readable_dates(plain)
+    assert readable.count(b"</entry>") == plain.count(b"</entry>")
+    for date in re.findall(rb"<(?:published|updated)>([^<]*)", readable):
+        datetime.fromisoformat(date.decode().strip())
 
 
 async def test_a_web_page_instead_of_a_feed_is_a_failure_and_not_an_empty_answer(arxiv: Replay) -> None:
@@ -371,6 +371,23 @@ async def test_repeats_keep_the_interval_too(arxiv: Replay) -> None:
     await source(arxiv, interval=0.2).search("humming bridges", limit=5)
 
     assert arxiv.requests[1].at - arxiv.requests[0].at >= 0.2
+
+
+async def test_a_page_that_comes_short_is_followed_by_another_after_the_interval(arxiv: Replay) -> None:
+    announced = ONE_PAPER.replace(b"totalResults>1<", b"totalResults>9<")
+    arxiv.answer = first(Answer(announced), Answer(announced.replace(b"00001", b"00002")))
+
+    results = await source(arxiv, interval=0.2).search("humming bridges", limit=2)
+
+    assert len({each.result.url for each in results}) == 2
+    assert [request.query["start"] for request in arxiv.requests] == ["0", "1"]
+    assert arxiv.requests[1].at - arxiv.requests[0].at >= 0.2
+
+
+async def test_a_further_page_that_is_empty_leaves_what_was_found(arxiv: Replay) -> None:
+    arxiv.answer = first(Answer(ONE_PAPER.replace(b"totalResults>1<", b"totalResults>9<")), Answer(feed()))
+
+    assert len(await source(arxiv).search("humming bridges", limit=2)) == 1
 
 
 async def test_the_same_search_at_the_same_time_is_one_call(arxiv: Replay) -> None:

@@ -66,7 +66,7 @@ def test_every_core_dependency_is_imported_by_shipped_code() -> None:
         if not re.search(rf"^\s*(?:from|import) {module}\b", shipped, re.MULTILINE):
             unused.append(name)
 
-    assert {"langgraph", "langchain-core", "langchain-openai", "tavily-python", "redis"} <= names
+    assert {"langgraph", "langchain-core", "langchain-openai", "tavily-python", "arxiv", "redis"} <= names
     assert {"langgraph-checkpoint-redis", "pydantic", "jinja2"} <= names
     assert unused == []
 

@@ -3,13 +3,14 @@
 import asyncio
 import html
 import re
+import time
 from collections.abc import Callable
-from functools import cache
-from importlib.metadata import version
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import cache, partial
+from importlib import import_module
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import urlencode
-
-from lxml.etree import XMLParser, fromstring
 
 from contend.connections import certificates
 from contend.errors import SourceError
@@ -22,12 +23,12 @@ from contend.sources.calls import (
     refuse_if_busy,
     why_unreachable,
 )
-from contend.sources.source import AskedSource, as_day, found_passage
+from contend.sources.source import AskedSource, found_passage
 from contend.text import clean, host_of, shorten
 
 if TYPE_CHECKING:
+    import arxiv
     import httpx
-    from lxml.etree import _Element
 
 _ARXIV_URL = "https://export.arxiv.org"
 _PAPER = re.compile(
@@ -59,6 +60,7 @@ class ArxivSource(AskedSource):
     ) -> None:
         super().__init__()
         self._base_url = service_address(base_url or _ARXIV_URL, "CONTEND_ARXIV_BASE_URL", example=_ARXIV_URL)
+        self._interval = interval_seconds
         self._queue = _queue(self._base_url, interval_seconds, deadline_seconds)
 
     async def check(self) -> str | None:
@@ -78,27 +80,29 @@ class ArxivSource(AskedSource):
         return f"{self._base_url}/pdf/{paper[1]}" if paper else None
 
     async def _ask(self, terms: str, limit: int) -> list[FoundPassage]:
-        # Slow to load, and outside the deadline.
+        # Both are slow to load, and no part of the deadline.
+        await asyncio.to_thread(import_module, "arxiv")
         await asyncio.to_thread(certificates)
-        feed = await self._queue.call(lambda seconds: asyncio.run(self._feed(terms, limit, seconds)))
-        entries = await asyncio.to_thread(_entries, feed)
-        return self._usable([_found_passage(each, 1 - place / limit) for place, each in enumerate(entries[:limit])])
+        papers = await self._queue.call(partial(self._papers, terms, limit))
+        return self._usable([_found_passage(paper, 1 - place / limit) for place, paper in enumerate(papers)])
 
-    async def _feed(self, terms: str, limit: int, seconds: float) -> bytes:
-        """A whole feed, the most relevant papers first."""
-        query = {"search_query": terms, "sortBy": "relevance", "sortOrder": "descending"}
-        url = f"{self._base_url}/api/query?{urlencode({**query, 'start': 0, 'max_results': limit})}"
-        async with (
-            http_client(url, seconds, follow_redirects=True, timeout=None) as http,
-            http.stream("GET", url, headers={"User-Agent": f"contend/{version('contend')}"}) as response,
-        ):
-            body = bytearray()
-            async for chunk in response.aiter_bytes():
-                body += chunk
-                if len(body) > _LARGEST_FEED:
-                    raise SourceError(f"arXiv sent more than {_LARGEST_FEED} bytes: search more narrowly")
-        _refuse_failures(response, bytes(body), terms)
-        return bytes(body)
+    def _papers(self, terms: str, limit: int, seconds: float) -> "list[arxiv.Result]":
+        """Most relevant first. A page that comes short is followed by another, an interval later."""
+        import arxiv  # noqa: PLC0415 - heavy, and loaded by now
+
+        # Second attempts are the queue's business.
+        client = arxiv.Client(page_size=limit, delay_seconds=self._interval, num_retries=0)
+        client.query_url_format = f"{self._base_url}/api/query?{{}}"
+        # In place of its own connection, which knows no time limit and would take any page for a feed.
+        get = partial(_feed, terms, time.monotonic() + seconds)
+        client._session = SimpleNamespace(get=get)  # noqa: SLF001 - it offers no other way
+        papers: list[arxiv.Result] = []
+        try:
+            with suppress(arxiv.UnexpectedEmptyPageError):  # fewer than arXiv announced, and worth as much
+                papers.extend(client.results(arxiv.Search(terms, max_results=limit)))
+        except (arxiv.ArxivError, ValueError) as error:
+            raise SourceError(f"{host_of(self._base_url)} gave an unusable answer ({type(error).__name__})") from error
+        return papers
 
 
 _FIELD = re.compile(r"\b(?:ti|au|abs|co|jr|cat|rn|id|all):\S")
@@ -114,24 +118,38 @@ def as_search_query(query: str) -> str:
     return line if _FIELD.search(line) else " ".join(_SYNTAX.sub(" ", line).split())
 
 
-def _entries(feed: bytes) -> list["_Element"]:
-    """The feed's entries; damaged parts are skipped, entities are not resolved."""
-    parser = XMLParser(recover=True, resolve_entities=False, no_network=True)
-    entries: list[_Element] = fromstring(feed, parser).findall("{*}entry")
-    return entries
-
-
-def _found_passage(paper: "_Element", relevance: float) -> FoundPassage | None:
+def _found_passage(paper: "arxiv.Result", relevance: float) -> FoundPassage | None:
+    day = paper.published.date()
     return found_passage(
         "arxiv",
-        title=paper.findtext("{*}title", ""),
-        text=clean(paper.findtext("{*}summary", ""), single_line=True),
-        url=re.sub("^http:", "https:", paper.findtext("{*}id", "").strip()),
-        published_date=as_day(paper.findtext("{*}published")),
-        authors=[author.findtext("{*}name", "") for author in paper.iterfind("{*}author")],
-        categories=[category.get("term", "") for category in paper.iterfind("{*}category")],
+        title=paper.title,
+        text=clean(paper.summary, single_line=True),
+        url=re.sub("^http:", "https:", paper.entry_id.strip()),
+        published_date=None if day == day.min else day.isoformat(),
+        authors=[author.name for author in paper.authors],
+        categories=paper.categories,
         relevance_score=round(relevance, 4),
     )
+
+
+def _feed(query: str, ends_at: float, url: str, headers: dict[str, str]) -> SimpleNamespace:
+    """A whole, readable feed as the client wants it, or a SourceError."""
+    feed = asyncio.run(_whole_feed(query, ends_at, url, headers))
+    return SimpleNamespace(status_code=_OK, content=with_readable_dates(feed))
+
+
+async def _whole_feed(query: str, ends_at: float, url: str, headers: dict[str, str]) -> bytes:
+    async with (
+        http_client(url, ends_at - time.monotonic(), follow_redirects=True, timeout=None) as http,
+        http.stream("GET", url, headers=headers) as response,
+    ):
+        body = bytearray()
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > _LARGEST_FEED:
+                raise SourceError(f"arXiv sent more than {_LARGEST_FEED} bytes: search more narrowly")
+    _refuse_failures(response, bytes(body), query)
+    return bytes(body)
 
 
 _ERROR_ENTRY = re.compile(rb"<id>\s*https?://(?:export\.)?arxiv\.org/api/errors")
@@ -152,3 +170,29 @@ def _refuse_failures(response: "httpx.Response", body: bytes, query: str) -> Non
         raise SourceError("arXiv answered with something else than a feed; it may be under maintenance: try later")
     if b"</feed>" not in body[-200:]:
         raise TransientError("arXiv broke off in the middle of its feed")
+
+
+_END = b"</entry>"
+# The two that the client reads of an entry, and for one of which it would give up the page.
+_DATE = re.compile(rb"(<(?:updated|published)>)([^<]*)")
+_NO_DATE = datetime.min.replace(tzinfo=UTC).isoformat().encode()
+_NO_DATES = b"<updated>%b</updated><published>%b</published>" % (_NO_DATE, _NO_DATE)
+
+
+def with_readable_dates(feed: bytes) -> bytes:
+    """The feed with the first day of the calendar where an entry's date is missing or cannot be read.
+
+    The client would lose the page for it.
+    """
+    readable = _DATE.sub(lambda date: date[0] if _is_date(date[2]) else date[1] + _NO_DATE, feed)
+    # The client takes the first of each that stands in an entry.
+    return readable.replace(_END, _NO_DATES + _END)
+
+
+def _is_date(date: bytes) -> bool:
+    """Whether the client can read it; it takes dates to UTC."""
+    try:
+        datetime.fromisoformat(date.decode().strip()).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return False
+    return True
