@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from fakes.api_client import research_api
 from fakes.servers import Server
@@ -160,6 +160,17 @@ def test_a_run_that_is_not_here_is_said_to_be_missing_and_the_way_back_is_shown(
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)
     page.get_by_role("link", name="All runs").click()
     expect(page.get_by_role("heading", name="History")).to_be_visible()
+
+
+def test_the_share_of_the_input_that_was_cached_is_told_where_the_endpoint_tells_it(page: Page, finished: str) -> None:
+    def with_cache(route: Route) -> None:
+        told = route.fetch().text()
+        route.fulfill(body=re.sub(r'"input_tokens": (\d+)', r'"input_tokens": \1, "cached_tokens": \1', told))
+
+    page.route("**/events", with_cache)
+    page.goto(f"{page.url}#/run/{finished}/watch")
+
+    expect(page.get_by_text("100 % of the input cached")).to_be_visible()
 
 
 def test_markup_in_a_report_is_not_run(page: Page, finished: str) -> None:

@@ -160,6 +160,7 @@ class RunView {
     const spent = run.done?.usage ?? run.spent ?? (this.player ? null : this.details?.usage);
     if (spent?.requests) {
       figures.push(t("calls_used", { n: number(spent.requests) }), t("tokens_used", { n: number(spent.input_tokens + spent.output_tokens) }));
+      if (spent.cached_tokens) figures.push(t("cached", { share: Math.round((100 * spent.cached_tokens) / Math.max(1, spent.input_tokens)) }));
       if (spent.cost_usd !== null) figures.push(t("cost", { n: spent.cost_usd.toFixed(2) }));
     }
     return figures;
