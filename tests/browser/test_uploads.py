@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from fakes.files import make_docx, make_pdf
@@ -94,15 +95,21 @@ def test_a_dropped_file_of_no_known_kind_is_refused_by_name_and_without_it_the_r
     expect(page.locator("article .references")).to_contain_text("The tides of Nordmole")
 
 
-def test_what_was_uploaded_for_an_estimate_is_deleted_if_nothing_is_asked(page: Page, server: Server) -> None:
+@pytest.mark.parametrize("way", ["another view", "a reload"])
+def test_what_was_uploaded_for_an_estimate_is_deleted_if_nothing_is_asked(page: Page, server: Server, way: str) -> None:
     before = uploaded(server)
     page.get_by_label("Your question").fill(THEME)
     drop(page, "estimate.md", "\n\n".join(TIDES))
-    page.get_by_role("button", name="Estimate", exact=True).click()
+    with page.expect_response(re.compile("/uploads/estimate.md")) as upload:
+        page.get_by_role("button", name="Estimate", exact=True).click()
     expect(page.get_by_text("model calls")).to_be_visible()
     assert uploaded(server) == sorted([*before, "estimate.md"])
 
-    with page.expect_response(re.compile("/uploads/estimate.md")):
+    if way == "a reload":
+        page.reload()
+    else:
         page.get_by_role("link", name="Standings").click()
 
+    folder = upload.value.url.rpartition("/")[0]
+    page.wait_for_function("async url => !(await (await fetch(url)).json()).uploads.length", arg=folder)
     assert uploaded(server) == before

@@ -15,7 +15,7 @@ from contend.api.routes import Live, ResearchId
 from contend.errors import ThreadBusy, UnknownThread
 from contend.models.record import Record
 from contend.sources.local import MOST_BYTES
-from contend.sources.uploads import remove_empty, save_upload, upload_path, uploads, uploads_folder
+from contend.sources.uploads import delete_upload, save_upload, uploads, uploads_folder
 from contend.stores.leases import checked_thread
 
 
@@ -93,19 +93,12 @@ async def upload_document(name: Name, request: Request, folder: Folder) -> Uploa
 
 
 @router.delete("/{name:path}", status_code=204, responses=BUSY | NOT_FOUND)
-async def delete_upload(name: Name, folder: Folder) -> None:
+async def remove_upload(name: Name, folder: Folder) -> None:
     """Delete a document that was uploaded."""
-    await asyncio.to_thread(_delete, upload_path(folder, name))
+    if not await asyncio.to_thread(delete_upload, folder, name):
+        raise UnknownThread(f"{name}: no such document is uploaded; see GET …/uploads")
 
 
 def _listed(folder: FilePath) -> Uploads:
     documents = [Upload(name=path.name, bytes=path.stat().st_size) for path in uploads(folder)]
     return Uploads(folder=str(folder), uploads=documents)
-
-
-def _delete(path: FilePath) -> None:
-    try:
-        path.unlink()
-    except FileNotFoundError as error:
-        raise UnknownThread(f"{path.name}: no such document is uploaded; see GET …/uploads") from error
-    remove_empty(path.parent)

@@ -23,7 +23,7 @@ def uploads_folder(workspace: Path, thread_id: str) -> Path:
 
 def uploads(folder: Path) -> list[Path]:
     """The documents in the folder by name. Blocking."""
-    return sorted(path for path in folder.glob("*") if not path.name.startswith("."))
+    return sorted(folder.glob("*"))
 
 
 def save_upload(folder: Path, name: str, content: bytes) -> Path:
@@ -32,26 +32,26 @@ def save_upload(folder: Path, name: str, content: bytes) -> Path:
     Raises:
         InputError: the name is none of a file, the document is none that is read, or the thread has too many.
     """
-    path = upload_path(folder, name)
+    path = _path(folder, name)
     if len({*uploads(folder)} - {path}) >= MOST_UPLOADS:
         raise InputError(f"{path.name}: {MOST_UPLOADS} documents are uploaded already: name a folder of the server")
-    folder.mkdir(parents=True, exist_ok=True)
-    # Hidden until it is checked: nothing reads it by then. Its end tells its kind.
-    draft = path.with_name(f".{uuid4().hex}-{path.name}")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # Hidden and outside until it is checked; its end tells its kind.
+    draft = folder.parent / f".{uuid4().hex}-{path.name}"
     try:
         draft.write_bytes(content)
         _, left_out = list_files([draft])
         reason = left_out[0].reason if left_out else "" if content else "an empty file"
         if reason:
             raise InputError(f"{path.name}: {reason}; upload another file")
+        folder.mkdir(exist_ok=True)
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
-        remove_empty(folder)
     return path
 
 
-def upload_path(folder: Path, name: str) -> Path:
+def _path(folder: Path, name: str) -> Path:
     """Where a document of this name lies, whether or not it is there.
 
     Raises:
@@ -66,10 +66,19 @@ def upload_path(folder: Path, name: str) -> Path:
     return folder / plain
 
 
-def remove_empty(folder: Path) -> None:
-    """Remove the folder if nothing is left in it. Blocking."""
-    if folder.is_dir() and not any(folder.iterdir()):
+def delete_upload(folder: Path, name: str) -> bool:
+    """Delete a document, and the folder with the last one; whether it was there. Blocking.
+
+    Raises:
+        InputError: the name is none of a file.
+    """
+    path = _path(folder, name)
+    if not path.is_file():
+        return False
+    path.unlink()
+    if not uploads(folder):
         folder.rmdir()
+    return True
 
 
 def delete_uploads(workspace: Path, thread_id: str) -> None:

@@ -24,6 +24,8 @@ async function send(method, path, body) {
   const kind = isFile ? "application/octet-stream" : "application/json";
   const response = await fetch(ROOT + path, {
     method,
+    // What is deleted is deleted, though its reader leaves the page.
+    keepalive: method === "DELETE",
     headers: { ...authorization(), ...(body === undefined ? {} : { "content-type": kind }) },
     body: body === undefined || isFile ? body : JSON.stringify(body),
   });

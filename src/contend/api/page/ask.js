@@ -24,7 +24,8 @@ export function showAsk(main, _rest, query) {
   }).catch((error) => refill(health, problem(error)));
   const all = (page) => page.total > page.items.length && el("p", {}, el("a", { href: "#/history" }, t("all_runs")));
   const list = runList(recent, () => api.list("", 0, 5), all);
-  return () => { list.stop(); form.leave(); };
+  addEventListener("pagehide", form.leave);
+  return () => { list.stop(); form.leave(); removeEventListener("pagehide", form.leave); };
 }
 
 /** The way to the recorded contest, shown at a pace that one can follow. */

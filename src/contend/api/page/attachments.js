@@ -61,6 +61,10 @@ export function attachments(thread, { isNew }) {
     // Text that is dropped goes where it would go without us.
     drop: (event) => { if (!event.dataTransfer.types.includes("Files")) return; event.preventDefault(); addAll(event.dataTransfer.files ?? []); },
     keep: () => { isKept = true; },
-    discard: () => { if (!isKept) for (const name of sent.keys()) api.deleteUpload(thread, name).catch(() => {}); },
+    discard: () => {
+      if (isKept) return;
+      for (const name of sent.keys()) api.deleteUpload(thread, name).catch(() => {});
+      sent.clear();
+    },
   };
 }
