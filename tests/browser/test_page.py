@@ -304,3 +304,7 @@ def test_a_contest_is_told_in_charts_that_say_what_they_show_and_scores_lead_to_
     expect(page.get_by_role("img", name="Rating")).to_have_attribute(
         "aria-label", re.compile(r"Archivist \d+, \d+–\d+")
     )
+
+    page.goto(f"{keyless_server.url}/app/#/compare/{research}/{research}")
+    verdicts = page.get_by_role("row").filter(has=page.locator("th[scope=row]")).first.get_by_role("cell")
+    expect(verdicts).to_have_text([re.compile("^[✓½✗]"), re.compile("^[✓½✗]")])

@@ -3,7 +3,7 @@
 import { api } from "./api.js";
 import { el, options, refill, table } from "./dom.js";
 import { outcomeOf, statusOf, statusPill } from "./history.js";
-import { verdictSign } from "./judges.js";
+import { verdictMap, verdictSign } from "./judges.js";
 import { drawInto, problem } from "./problem.js";
 import { reading } from "./run.js";
 import { number, percent, t, when } from "./words.js";
@@ -32,10 +32,20 @@ async function compared(one, other) {
 function comparison({ first, second, common_sources: common, only_first: onlyFirst, only_second: onlySecond, texts, markdownInto }) {
   return el("div.stack", {},
     el("div.columns", {}, sideCard(first), sideCard(second)),
-    first.criteria.length + second.criteria.length > 0 && el("div.columns", {}, criteriaCard(first), criteriaCard(second)),
+    criteriaPart(first, second),
     el("div.card", {}, el("p", {}, t("both", { n: common.length })),
       el("div.columns", {}, onlyHere(first, onlyFirst), onlyHere(second, onlySecond))),
     el("div.columns", {}, texts.map((text) => el("div.card", {}, text ? markdownInto(el("article.small"), text) : el("p.quiet", {}, t("no_report"))))));
+}
+
+/** What reports had to do, and whether judges saw the published ones do it: in one table where both runs had the same to do. */
+function criteriaPart(first, second) {
+  if (!first.criteria.length && !second.criteria.length) return null;
+  const texts = ({ criteria }) => criteria.map(({ text }) => text).join("\n");
+  if (texts(first) !== texts(second)) return el("div.columns", {}, criteriaCard(first), criteriaCard(second));
+  const names = [first, second].map(({ research }, place) => `${place + 1}. ${when(research.created_at)}`);
+  const criteria = first.criteria.map(({ text, verdict }, place) => ({ text, verdicts: [verdict, second.criteria[place].verdict] }));
+  return el("section.card", {}, el("h2", {}, t("criteria")), verdictMap(names, criteria));
 }
 
 function onlyHere({ sources }, urls) {
@@ -57,6 +67,5 @@ function sideCard({ research, rounds, statistics }) {
       leaderboard.map((entry) => [el("td", {}, entry.rank ?? ""), el("td", {}, entry.team_name), el("td.number", {}, percent(entry.best_score)), el("td.small", {}, scoresOf(entry.team_id))]), "table.ranking"));
 }
 
-/** What a report has to do, and whether judges saw the published one do it. */
 const criteriaCard = ({ criteria }) => el("section.card", {}, el("h2", {}, t("criteria")),
   el("ul.criteria", {}, criteria.map(({ text, verdict }) => el("li", {}, el("span", {}, verdictSign(verdict)), el("span", {}, text)))));

@@ -47,11 +47,10 @@ const SIGNS = { met: "✓", partly: "½", unmet: "✗" };
 /** Each criterion with its share of all, and which report met it. */
 function criteriaMap(run, reports) {
   const verdictOf = ({ metrics }, place) => metrics.map((metric) => metric.verdicts?.[place]).find(Boolean);
-  const cell = (verdict) => el(`td.cell.${VERDICT_HEATS[verdict] ?? "none"}`, {}, verdictSign(verdict));
   const rows = run.criteria.map((criterion, place) => ({ verdicts: reports.map((report) => verdictOf(report, place + 1)), head: el("th", { scope: "row" },
     criterion.example ? el("details", { "data-key": `criterion/${place}` }, el("summary", {}, criterion.text, share(criterion)), el("div.small.quiet", {}, criterion.example)) : [criterion.text, share(criterion)]) }));
   const isMet = ({ verdicts }) => verdicts.length > 0 && verdicts.every((verdict) => verdict === "met");
-  const map = (some) => some.length > 0 && heatMap(t("criterion"), reports, some.map(({ head, verdicts }) => [head, ...verdicts.map(cell)]));
+  const map = (some) => some.length > 0 && heatMap(t("criterion"), reports, some.map(({ head, verdicts }) => [head, ...verdicts.map(verdictCell)]));
   const met = rows.filter(isMet);
   // Where there is little room, what tells the reports apart comes first.
   return el("section.card", {}, el("h2", {}, t("criteria")), map(rows.filter((row) => !isMet(row))),
@@ -59,7 +58,11 @@ function criteriaMap(run, reports) {
 }
 
 const share = ({ weight }) => el("span.small.quiet.number", {}, ` ${Math.round(weight * 100)} %`);
+/** Verdicts of two runs on the same criteria, side by side; `names` heads their columns. */
+export const verdictMap = (names, criteria) => heatMap(t("criterion"), names.map((name) => ({ name })), criteria.map(({ text, verdicts }) => [el("th", { scope: "row" }, text), ...verdicts.map(verdictCell)]));
+
 const VERDICT_HEATS = { met: "h4", partly: "h2", unmet: "h0" };
+const verdictCell = (verdict) => el(`td.cell.${VERDICT_HEATS[verdict] ?? "none"}`, {}, verdictSign(verdict));
 
 /** A verdict as a sign, in words for a screen reader. */
 export const verdictSign = (verdict) => (verdict ? el(`span.${verdict}`, { title: t(verdict) }, SIGNS[verdict], el("span.unseen", {}, t(verdict))) : "–");
