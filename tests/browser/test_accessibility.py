@@ -80,6 +80,24 @@ def test_no_view_has_a_barrier_or_scrolls_sideways(page: Page, axe: str, keyless
     assert wrong == {}
 
 
+def test_the_form_of_decisions_and_the_list_of_files_have_no_barrier(page: Page, axe: str, server: Server) -> None:
+    with research_api(server) as api:
+        research = api.start("How does resume work after a crash?", options={"approve": ["plan"]})
+        api.until(research, "status", status="interrupted")
+    page.goto(f"{server.url}/app/#/run/{research}/watch")
+    page.evaluate(axe)
+    page.locator("form.question input[value=edit]").first.check()
+    assert violations(page) == []
+
+    page.goto(f"{server.url}/app/#/")
+    name = {"name": "tides.md", "mimeType": "text/markdown", "buffer": b"# Tides"}
+    page.locator("input[type=file]").set_input_files(files=[name])
+    expect(page.locator(".files li")).to_have_count(1)
+    assert violations(page) == []
+    with research_api(server) as api:
+        api.http.delete(f"/research/{research}/data")
+
+
 def test_axe_finds_a_barrier_where_there_is_one(browser: Browser, axe: str) -> None:
     page = browser.new_page()
     page.set_content("<html lang=en><title>A</title><main><h1>A</h1><img src=x></main>")
