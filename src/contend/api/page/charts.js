@@ -39,13 +39,15 @@ export function lineChart(label, columns, series) {
   const low = Math.max(0, Math.floor((Math.min(...scores) - 3) / 10) * 10);
   const step = low < 60 ? 20 : 10;
   const x = (column) => left + 24 + (column * (width - left - 60)) / Math.max(1, columns.length - 1);
+  // Beside one another, so that of equal scores none hides another.
+  const beside = (column, place) => x(column) + (place - (series.length - 1) / 2) * 7;
   const y = (score) => 10 + ((100 - score) * (height - bottom - 20)) / (100 - low);
   const levels = Array.from({ length: Math.floor((100 - low) / step) + 1 }, (_, place) => low + place * step);
   return [image(label, width, height,
     levels.map((level) => [svg("line", { class: "grid", x1: left, x2: width - 6, y1: y(level), y2: y(level) }), svg("text", { x: left - 6, y: y(level) + 4, "text-anchor": "end" }, level)]),
     columns.map((name, column) => svg("text", { x: x(column), y: height - 6, "text-anchor": "middle" }, name)),
-    series.map(({ points }, place) => svg("polyline", { class: `line s${place % 6}`, points: points.map(([column, score]) => `${x(column)},${y(score * 100)}`).join(" ") })),
-    series.map(({ name, points }, place) => points.map(([column, score]) => titled(shape(place, x(column), y(score * 100)), `${name} · ${columns[column]}: ${(score * 100).toFixed(1)}`)))),
+    series.map(({ points }, place) => svg("polyline", { class: `line s${place % 6}`, points: points.map(([column, score]) => `${beside(column, place)},${y(score * 100)}`).join(" ") })),
+    series.map(({ name, points }, place) => points.map(([column, score]) => titled(shape(place, beside(column, place), y(score * 100)), `${name} · ${columns[column]}: ${(score * 100).toFixed(1)}`)))),
   legend(series.map(({ name }) => name))];
 }
 
