@@ -151,6 +151,18 @@ def test_a_damaged_playbook_is_told_and_gets_a_good_versions_lessons(page: Page,
     expect(page.get_by_role("list", name="searching")).to_contain_text(PRIMARY)
 
 
+def test_a_lesson_tells_what_runs_that_tried_both_showed_of_it(page: Page, server: Server, dataset: str) -> None:
+    playbook = httpx.get(f"{server.url}/playbooks/{dataset}").json()
+    trials = {"b-1": {"shown": 3, "withheld": 2, "difference": -0.021}, "b-2": {"shown": 1, "withheld": 0}}
+    for bullet in playbook["bullets"]:
+        bullet["trial"] = trials[bullet["id"]]
+    page.route(f"**/playbooks/{dataset}", lambda route: route.fulfill(json=playbook))
+    open_playbook(page, server, dataset)
+
+    expect(lesson(page, PRIMARY)).to_contain_text("teams with it scored −2.1 in 2 runs that tried both")
+    expect(lesson(page, "Name")).not_to_contain_text("tried both")
+
+
 def test_markup_in_a_lesson_is_text_wherever_it_is_shown(page: Page, server: Server, dataset: str) -> None:
     open_playbook(page, server, dataset)
     for each in page.locator("summary").all():
