@@ -5,8 +5,8 @@ import pytest
 from contend.contest.editing import BEST, EDITOR, is_worse
 from contend.contest.publishing import editor_lines
 from contend.contest.state import Comparison, ContestState, ContestView
+from contend.team.measurement import metric_names
 from contend.team.state import MetricTask
-from contend.team.support import metric_names
 
 CALL = {"role": "evaluator", "model": "m", "requests": 1, "input_tokens": 9, "output_tokens": 1, "milliseconds": 5}
 

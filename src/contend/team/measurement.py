@@ -50,6 +50,11 @@ class Measurement:
         return {each.id: each for each in self.passages}
 
 
+def metric_names(task: MetricTask) -> list[str]:
+    """The metrics of a task; earlier releases kept their whole configuration."""
+    return [each if isinstance(each, str) else each["name"] for each in task["metrics"]]
+
+
 async def open_measurement(services: Services, task: MetricTask) -> Measurement:
     """What is measured.
 
@@ -57,7 +62,7 @@ async def open_measurement(services: Services, task: MetricTask) -> Measurement:
         StoreError: the submission or a passage of it cannot be read.
     """
     run, submission = await services.run(task), await services.require_submission(task["submission"])
-    names = [each if isinstance(each, str) else each["name"] for each in task["metrics"]]
+    names = metric_names(task)
     step = "+".join(names)
     scope = run.scope(
         "evaluator",
