@@ -19,6 +19,7 @@ import typer
 from typer import Argument, Option
 
 from contend.errors import InputError
+from contend.loading import loading
 
 if TYPE_CHECKING:
     from contend.models.options import RunOptions
@@ -112,7 +113,9 @@ def command(
                     values["theme"] = _question(values["theme"])
                 speak(values.get("theme", ""), values["language"])
                 values["options"] = _run_options({each.name: values.pop(each.name) for each in _RUN_OPTIONS})
-            return getattr(import_module(f"contend.cli.{module}"), function)(**values)
+            with loading():
+                work = getattr(import_module(f"contend.cli.{module}"), function)
+            return work(**values)
 
         run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
         run.__annotations__ = {each.name: each.annotation for each in parameters}

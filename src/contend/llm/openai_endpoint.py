@@ -1,8 +1,6 @@
 """An OpenAI-compatible endpoint: one client, concurrency limit and deadline for all models and teams."""
 
 import asyncio
-import atexit
-import gc
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import cache, partial

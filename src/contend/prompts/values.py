@@ -210,7 +210,7 @@ _SHORT = {
 class PromptPart(BaseModel):
     """A record within a prompt's values."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     def variables(self) -> dict[str, object]:
         """The fields by name as plain data, outside text marked."""
