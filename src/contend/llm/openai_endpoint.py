@@ -25,6 +25,7 @@ from contend.llm.endpoint import (
 )
 from contend.llm.listing import endpoint_models, read_sizes
 from contend.llm.refusals import NAMES_FEATURE, RequestForm, Topic, topic_of
+from contend.loading import loading
 from contend.settings.files import ProviderConfig
 from contend.text import clean
 
@@ -211,10 +212,11 @@ def _code_of(body: object) -> str:
 @cache
 def _chat_class() -> "type[ChatOpenAI]":
     """The vendor's client, loaded at the first call because it is heavy."""
-    import httpx2  # noqa: PLC0415 - heavy
-    from langchain_core.messages import BaseMessage  # noqa: PLC0415 - heavy
-    from langchain_core.outputs import ChatResult  # noqa: PLC0415 - heavy
-    from langchain_openai import ChatOpenAI  # noqa: PLC0415 - heavy
+    with loading():
+        import httpx2  # noqa: PLC0415 - heavy
+        from langchain_core.messages import BaseMessage  # noqa: PLC0415 - heavy
+        from langchain_core.outputs import ChatResult  # noqa: PLC0415 - heavy
+        from langchain_openai import ChatOpenAI  # noqa: PLC0415 - heavy
 
     class PlainChat(ChatOpenAI):
         """Sends requests with the client's `post`, so that vendor errors come through unchanged.
@@ -241,10 +243,6 @@ def _chat_class() -> "type[ChatOpenAI]":
 
     # It prints advice about `with_structured_output`, which is not used here.
     warnings.filterwarnings("ignore", category=UserWarning, module=r"langchain_openai\.chat_models\.base")
-    # Everything loaded by now stays until the exit, and garbage collection of it takes a tenth of a second each time.
-    # At the exit it must be collected: DuckDB complains on standard error about what is not freed.
-    gc.freeze()
-    atexit.register(gc.unfreeze)
     return PlainChat
 
 
