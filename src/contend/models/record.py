@@ -87,8 +87,7 @@ UtcDatetime = Annotated[AwareDatetime, AfterValidator(lambda moment: moment.asti
 class Record(BaseModel):
     """Refuses unknown fields, and numbers that are none: TOML and the command line know `nan` and `inf`."""
 
-    # Built at their first use: most are none of a command's, and together they would take a tenth of its start.
-    model_config = ConfigDict(extra="forbid", validate_default=True, allow_inf_nan=False, defer_build=True)
+    model_config = ConfigDict(extra="forbid", validate_default=True, allow_inf_nan=False)
 
 
 class ReloadedRecord(Record):
