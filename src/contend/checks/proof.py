@@ -18,7 +18,10 @@ from contend.models.research import ClaimKind, Passage, PlacedSentence, Refutati
 from contend.text import compact_tables
 
 _CONSTANTS = frozenset(
-    map(Decimal, (1, 2, 4, 7, 8, 10, 12, 24, 30, 31, 52, 60, 100, 365, 366, 1000, 1024, 3600, 86_400, 1_000_000))
+    map(
+        Decimal,
+        (1, 2, 4, 7, 8, 10, 12, 24, 30, 31, 52, 60, 100, 365, 366, 1000, 1024, 3600, 86_400, 1_000_000, 2**20, 2**30),
+    )
 )
 """Numbers that a sum may use without a source, such as 7 days in a week, 8 bits in a byte, 100 for percent."""
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
