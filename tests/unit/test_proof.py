@@ -77,6 +77,7 @@ def rules(*statements: CitedSentence, table: Table | None = None) -> list[list[s
             kind="derived",
             basis="13.7 - 10.07; proposed: 1.5 million",
         ),
+        statement("Two reserves of 1.7 million are 3.4.", kind="derived", basis="2 * 1.7; proposed: 1.7 million"),
         statement("Two reasons speak for it in part 2.", kind="lead_in", of=""),
         statement(
             "Whether 30 April 2027 can move is not told.", kind="not_found", basis="1: extension of April", of=""

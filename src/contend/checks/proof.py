@@ -167,7 +167,7 @@ def _inputs(proof: Proof) -> Iterator[Refutation]:
     sums = sums_of(proof.basis) if proof.kind != "not_found" else []
     carriers = _carriers(proof, whole=True)
     results = "; ".join(each.shown for each in sums)
-    known = notes_of(f"{results}; {_PARTS.sub(' ; ', proof.others)}" if sums else "")
+    known = notes_of(f"{results}; {_proposed(proof)}; {_PARTS.sub(' ; ', proof.others)}" if sums else "")
     for each in sums:
         days, numbers = inputs_of(each.formula)
         missing = [day for day in days if unfounded(day, carriers=carriers) and unfounded(day, carriers=known)]
@@ -186,8 +186,7 @@ def _figures(proof: Proof) -> Iterator[Refutation]:
     values = [abs(each.value) for each in sums if isinstance(each.value, Decimal)]
     # The inputs of a sum are checked on their own.
     more = [f"{each.formula} ; {each.shown}" for each in sums] if not strict else []
-    if proof.kind in {"judgement", "derived"} and (proposed := _PROPOSED.search(proof.basis)):
-        more.append(proof.basis[proposed.end() :])
+    more.append(_proposed(proof))
     carriers = _carriers(proof, whole=not strict or not proof.quotes, more=more)
     small_too = strict and not proof.elsewhere
     missing = unfounded(proof.text, carriers=carriers, values=values, small_too=small_too)
@@ -196,6 +195,12 @@ def _figures(proof: Proof) -> Iterator[Refutation]:
         yield Refutation(rule="sum", detail=f"{', '.join(missing)} ({results})")
     elif missing:
         yield Refutation(rule="figure", detail=", ".join(missing))
+
+
+def _proposed(proof: Proof) -> str:
+    """The values that a statement proposes; "" where it proposes none."""
+    begin = _PROPOSED.search(proof.basis) if proof.kind in {"judgement", "derived"} else None
+    return proof.basis[begin.end() :] if begin else ""
 
 
 def _carriers(proof: Proof, *, whole: bool, more: Sequence[str] = ()) -> Notes:
