@@ -82,7 +82,8 @@ def table_marks(table: Table, headings: Headings, listed: Mapping[str, int]) -> 
         mark = kind_mark(table.statement(row), headings, listed)
         marks = [mark if cell and not head else "" for cell, head in zip(cells, whole, strict=True)]
         first = next((at for at, text in enumerate(row.texts()) if text.strip()), None)
-        if first is not None and not any(cells):
+        is_listed = mark.startswith(f"[{headings.calculation}")
+        if first is not None and (not any(cells) or (is_listed and not any(marks))):
             marks[first] = mark
         rows.append(marks)
     return TableMarks([headings.calculated if each else "" for each in whole], rows)

@@ -128,7 +128,8 @@ class RecordStore:
 
     def __init__(self, path: Path, *, lock_seconds: float = 10.0) -> None:
         self._path = path
-        self._thread = RecordThread(RecordFile(path, lock_seconds))
+        self._file = RecordFile(path, lock_seconds)
+        self._thread = RecordThread(self._file)
 
     async def start_execution(self, row: ExecutionRow) -> None:
         """Durable. Saving it again keeps its `created_at`."""
@@ -219,9 +220,7 @@ class RecordStore:
             try:
                 tables.read_all(connection)
             except DuckDBError as error:
-                remedy = "put a copy back, or move it away: its runs are then listed no more"
-                reason = str(error).partition("\n")[0]
-                raise StoreError(f"record {self._path} is cut or damaged; {remedy} ({reason})") from error
+                raise self._file.damaged(str(error).partition("\n")[0]) from error
 
         await self._wait_for("all of its tables", read_all, reads=True)
 

@@ -48,6 +48,9 @@ _LONGEST_HOLD_SECONDS = 0.3
 _PAUSE_SECONDS = 2 * _LONGEST_WAIT_SECONDS
 
 
+_DAMAGED = re.compile(r"Corrupt database file|computed checksum")
+
+
 class RecordFile:
     """One connection at a time, used from one thread. An open connection locks out other processes.
 
@@ -139,7 +142,15 @@ class RecordFile:
         if not isinstance(error, duckdb.Error | OSError | ValueError):
             reason = f"{type(error).__name__}: {reason}"
             logger.error("record %s %s", self._path, what, exc_info=error)
+        # Which read meets the damage depends on how the file was filled.
+        if _DAMAGED.search(reason):
+            return self.damaged(reason)
         return StoreError(f"record {self._path} {what}: {reason}")
+
+    def damaged(self, reason: str) -> StoreError:
+        """What to say of a file that cannot be read, or not all of it."""
+        remedy = "put a copy back, or move it away: its runs are then listed no more"
+        return StoreError(f"record {self._path} is cut or damaged; {remedy} ({reason})")
 
     def _connect(self, *, only_reads: bool) -> duckdb.DuckDBPyConnection:
         waiting = Retrying(
