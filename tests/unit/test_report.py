@@ -448,3 +448,9 @@ def test_title_and_headings_open_no_link_no_image_and_no_html(text: str, *, own_
     kinds = {each.type for token in tokens for each in [token, *(token.children or [])]}
     assert not kinds & {"link_open", "image", "html_inline", "html_block"}
     assert "http://host" not in markdown
+
+
+def test_values_in_square_brackets_are_no_citation_marks_of_a_model() -> None:
+    text = "The only values that it takes, in %, are [60,55,50,45]."
+
+    assert plain_sentence(text) == "The only values that it takes, in %, are (60,55,50,45)."

@@ -121,9 +121,16 @@ def _cited_by_code(text: str, sources: set[str], language: Language) -> str:
 
 
 def _without_mark(match: re.Match[str], source: str) -> str:
-    """What replaces a mark: nothing, or a noun if the sentence needs one. Brackets with a 0 are not a mark and stay."""
-    if any(int(number) == 0 for number in re.findall(r"\d+", match[0])):
+    """What replaces a mark: nothing, or a noun if the sentence needs one.
+
+    Brackets with a 0 are not a mark and stay. So do three numbers or more that do not count up: values, in round ones.
+    """
+    numbers = [int(number) for number in re.findall(r"\d+", match[0])]
+    if 0 in numbers:
         return match[0]
+    if len(numbers) > 2 and numbers != sorted(numbers) and len(re.findall(_ONE_MARK, match[0])) == 1:  # noqa: PLR2004
+        gap, values = match[0][: -len(match[0].lstrip())], match[0].strip().strip("()（）\\[]［］【】〔〕")
+        return f"{gap}({values})"
     text, begin, end = match.string, match.start(), match.end()
     before = text[max(0, begin - 40) : begin]
     if match[0].lstrip()[0] in "(（" or not any(
