@@ -10,7 +10,7 @@ from contend.models.events import AnyEvent, RoundScored
 
 @contend.metric(name="short_sentences", weight=0.1)
 def short_sentences(context: contend.MetricContext) -> tuple[float, str]:
-    longest = max(len(statement.text.split()) for statement in context.statements)
+    longest = max((len(statement.text.split()) for statement in context.statements), default=1)
     return min(1.0, 25 / longest), f"the longest sentence has {longest} words"
 
 

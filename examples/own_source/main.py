@@ -24,7 +24,10 @@ LETTERS = [
 
 @contend.source(name="letters", interval_seconds=0.5)
 async def letters(query: str, limit: int) -> list[dict[str, str]]:
-    """The letters with most words of the query; yours would ask a database, an intranet or a search service."""
+    """The letters with most words of the query; yours would ask a database, an intranet or a search service.
+
+    `title`, `text` and `url` are required. It may be an ordinary function; what it raises turns it off for the run.
+    """
     words = {word for word in query.lower().split() if word not in {"the", "will", "what"}}
     matches = {letter["url"]: sum(word in letter["text"].lower() for word in words) for letter in LETTERS}
     found = [letter for letter in LETTERS if matches[letter["url"]]]
