@@ -51,6 +51,7 @@ def test_by_keyboard_alone_a_pdf_and_a_word_file_are_uploaded_asked_about_and_ci
     page: Page, server: Server, tmp_path: Path
 ) -> None:
     expect(page.get_by_label("Your question")).to_be_focused()
+    page.wait_for_load_state("networkidle")  # the form knows its server, and is drawn no more
     page.keyboard.type(THEME)
     tab_to(page, "Add files")
     with page.expect_file_chooser() as chooser:

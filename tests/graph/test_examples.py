@@ -108,4 +108,4 @@ def test_the_notebook_has_the_output_that_its_cells_give_today(tmp_path: Path, m
 
 
 def timeless(text: str) -> str:
-    return re.sub(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}|\d+\.\d s", "TIME", text)
+    return re.sub(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}|(?:\d+ min )?\d+(?:\.\d)? s\b", "TIME", text)
