@@ -1,11 +1,14 @@
 """The guide's blocks of code, and a folder in which a reader would try them."""
 
+import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 from fakes import fork_client
+from fakes.children import outside
 from fakes.fork_server import fork_server
 
 ROOT = Path(__file__).parents[2]
@@ -13,12 +16,27 @@ _AT_THE_ROOT = ("README", "ARCHITECTURE", "CONTRIBUTING", "SECURITY")
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / f"{name}.md" for name in _AT_THE_ROOT)])
 EXAMPLES = sorted((ROOT / "examples").rglob("README.md"))
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-EXAMPLES = sorted((ROOT / "examples").rglob("README.md"))
 
 
 def blocks(page: Path, language: str) -> list[str]:
     """A page's blocks in a language, in order."""
     return [text for kind, text in _BLOCK.findall(page.read_text("utf-8")) if kind == language]
+
+
+def run_block(block: str, folder: Path, *tools: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a block of shell in a folder, with the programs of `tools` first. It must succeed."""
+    path = os.pathsep.join([*map(str, tools), os.environ["PATH"]])
+    done = subprocess.run(  # noqa: S603 - the page's own lines
+        ["bash", "-e", "-c", block],  # noqa: S607 - as a reader has it
+        cwd=folder,
+        env={**outside(CONTEND_ARXIV_BASE_URL="http://127.0.0.1:9", **variables), "PATH": path},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, f"{block}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    return done
 
 
 def without_blocks(text: str) -> str:

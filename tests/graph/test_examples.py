@@ -5,18 +5,15 @@
 
 import asyncio
 import json
-import os
 import re
 import runpy
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from fakes.children import outside
-from fakes.guide import EXAMPLES, ROOT, blocks, write_command
+from fakes.guide import EXAMPLES, ROOT, blocks, run_block, write_command
 from fakes.vendors import Vendors
 
 OUTPUT = {
@@ -52,29 +49,10 @@ def clone(tmp_path: Path) -> Path:
     return folder
 
 
-def environment(folder: Path, **variables: str) -> dict[str, str]:
-    path = os.pathsep.join([str(folder / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
-    return {
-        **outside(**variables),
-        "PATH": path,
-        "CONTEND_WORKSPACE": str(folder / "workspace"),
-        "CONTEND_ARXIV_BASE_URL": "http://127.0.0.1:9",
-    }
-
-
-def run_block(block: str, folder: Path, **variables: str) -> str:
+def run_in_clone(block: str, folder: Path, **variables: str) -> str:
     """What a block of shell printed."""
-    done = subprocess.run(  # noqa: S603 - the examples' own lines
-        ["bash", "-e", "-c", block],  # noqa: S607 - as a reader has it
-        cwd=folder,
-        env=environment(folder, **variables),
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, f"{block}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
-    return done.stdout
+    tools = (folder / "bin", Path(sys.executable).parent)
+    return run_block(block, folder, *tools, CONTEND_WORKSPACE=str(folder / "workspace"), **variables).stdout
 
 
 @pytest.mark.parametrize("example", OUTPUT)
@@ -82,7 +60,7 @@ def test_the_commands_of_an_example_show_what_its_readme_says(example: str, clon
     printed = ""
     for block in blocks(ROOT / "examples" / example / "README.md", "sh"):
         model = {"OPENAI_BASE_URL": vendors.base_url, "OPENAI_API_KEY": "none"} if "contend run" in block else {}
-        printed += run_block(block, clone, **model)
+        printed += run_in_clone(block, clone, **model)
 
     assert [text for text in OUTPUT[example] if text not in printed] == []
 

@@ -1,14 +1,11 @@
 """The examples of a source, a metric and a team of one's own run as their READMEs say."""
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from fakes.children import outside
-from fakes.guide import ROOT, blocks
+from fakes.guide import ROOT, blocks, run_block
 
 OUTPUT = {
     "own_source": [
@@ -30,20 +27,9 @@ OUTPUT = {
 @pytest.mark.parametrize("example", OUTPUT)
 def test_the_commands_of_an_example_show_what_its_readme_says(example: str, tmp_path: Path) -> None:
     (block,) = blocks(ROOT / "examples" / example / "README.md", "sh")
-    environment = {
-        **outside(CONTEND_WORKSPACE=str(tmp_path / "workspace"), CONTEND_ARXIV_BASE_URL="http://127.0.0.1:9"),
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-    }
+    workspace = str(tmp_path / "workspace")
 
-    done = subprocess.run(  # noqa: S603 - the example's own line
-        ["bash", "-e", "-c", block],  # noqa: S607 - as a reader has it
-        cwd=ROOT,
-        env=environment,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    done = run_block(block, ROOT, Path(sys.executable).parent, CONTEND_WORKSPACE=workspace)
 
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stderr == ""
     assert [text for text in OUTPUT[example] if text not in done.stdout] == []

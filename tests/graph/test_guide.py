@@ -5,19 +5,18 @@ The blocks for the SDK run in `test_server.py`, against its server.
 
 import asyncio
 import inspect
-import os
 import re
-import subprocess
+import shlex
 from ast import PyCF_ALLOW_TOP_LEVEL_AWAIT
 from pathlib import Path
 
 import pytest
 
 import contend
+from contend.app import WAITING
 from contend.models.options import RunOptions
-from fakes.children import outside
 from fakes.files import make_pdf
-from fakes.guide import PAGES, ROOT, blocks, definitions, reader_folder
+from fakes.guide import PAGES, ROOT, blocks, definitions, reader_folder, run_block
 from fakes.redis_server import RedisServer
 from fakes.vendors import Vendors
 
@@ -42,32 +41,19 @@ def test_the_shell_blocks_of_a_page_run_in_a_shell(
     page: Path, tmp_path: Path, vendors: Vendors, request: pytest.FixtureRequest
 ) -> None:
     folder = reader_folder(tmp_path / "reader")
-    environment = {
-        **outside(),
-        "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
+    variables = {
         "CONTEND_WORKSPACE": str(tmp_path / "workspace"),
-        "OPENAI_BASE_URL": vendors.base_url,
-        "CONTEND_ARXIV_BASE_URL": "http://127.0.0.1:9",
         "CONTEND_TAVILY_BASE_URL": "http://127.0.0.1:9",
-        "LANGSMITH_TRACING": "false",
+        "OPENAI_BASE_URL": vendors.base_url,
     }
     for command in BEFORE.get(page.relative_to(ROOT).as_posix(), []):
-        subprocess.run(command, cwd=folder, env=environment, check=False, capture_output=True)  # noqa: S603 - ours
+        run_block(f"{shlex.join(command)} || [ $? = {WAITING} ]", folder, folder / "bin", **variables)
     for block in blocks(page, "sh"):
         code = block.replace("http://127.0.0.1:11434/v1", vendors.base_url)
         if "redis://" in code:
             redis: RedisServer = request.getfixturevalue("redis_of_server")
             code = code.replace("redis://:PASSWORD@127.0.0.1:6379", redis.url)
-        done = subprocess.run(  # noqa: S603 - the guide's own lines
-            ["bash", "-e", "-c", code],  # noqa: S607 - as a reader has it
-            cwd=folder,
-            env=environment,
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        assert done.returncode == 0, f"{block}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+        run_block(code, folder, folder / "bin", **variables)
 
 
 @pytest.fixture
