@@ -82,12 +82,12 @@ def _team(rows: Sequence[Mapping[str, Any]]) -> TeamPlayed:
 
 def gains(runs: Sequence[RunPlayed]) -> list[Gain]:
     """What each step brought; those that no run has taken are left out."""
-    seen: dict[GainStep, list[tuple[float, int]]] = {
+    samples: dict[GainStep, list[tuple[float, int]]] = {
         "round": [each for run in runs for team in run.teams for each in _by_round(team)],
         "teams": [each for run in runs for each in _by_teams(run)],
         "merge": [each for run in runs for each in _by_merge(run)],
     }
-    return [_gain(step, each) for step, each in seen.items() if each]
+    return [_gain(step, each) for step, each in samples.items() if each]
 
 
 def expected(runs: Sequence[Gain], step: GainStep) -> Gain:
@@ -118,9 +118,9 @@ def _by_merge(run: RunPlayed) -> Iterator[tuple[float, int]]:
         yield max(0.0, (run.merged or 0.0) - best), run.merge_tokens
 
 
-def _gain(step: GainStep, seen: Sequence[tuple[float, int]]) -> Gain:
-    points, tokens = (np.array(each, dtype=float) for each in zip(*seen, strict=True))
-    points, count = points * 100, len(seen)
+def _gain(step: GainStep, samples: Sequence[tuple[float, int]]) -> Gain:
+    points, tokens = (np.array(each, dtype=float) for each in zip(*samples, strict=True))
+    points, count = points * 100, len(samples)
     half = _SURE * float(points.std(ddof=1)) / count**0.5 if count > 1 else None
     mean = float(points.mean())
     return Gain(

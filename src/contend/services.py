@@ -281,7 +281,7 @@ class Services:
         return config.name in self.extensions.metrics or self._metric_function(config) is not None
 
     def _metric_function(self, config: MetricConfig) -> str | None:
-        """`module:attribute` of a metric; of one that was an object when its run began, as the workspace has it now."""
+        """Where a metric's function is, as `module:attribute`: as in its run's options, else as in the workspace."""
         entries = {each.name: each.function for each in self.config.evaluator.metrics}
         return config.function or entries.get(config.name)
 

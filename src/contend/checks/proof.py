@@ -167,14 +167,14 @@ def _inputs(proof: Proof) -> Iterator[Refutation]:
     sums = sums_of(proof.basis) if proof.kind != "not_found" else []
     carriers = _carriers(proof, whole=True)
     results = "; ".join(each.shown for each in sums)
-    known = notes_of(f"{results}; {_proposed(proof)}; {_PARTS.sub(' ; ', proof.others)}" if sums else "")
+    other_notes = notes_of(f"{results}; {_proposed(proof)}; {_PARTS.sub(' ; ', proof.others)}" if sums else "")
     for each in sums:
         days, numbers = inputs_of(each.formula)
-        missing = [day for day in days if unfounded(day, carriers=carriers) and unfounded(day, carriers=known)]
+        missing = [day for day in days if unfounded(day, carriers=carriers) and unfounded(day, carriers=other_notes)]
         for digits in numbers:
             value = Decimal(digits.replace(",", ""))
-            has_source = carriers.has_digits(value) or known.has_digits(value)
-            if not has_source and unfounded(digits, carriers=known):
+            has_source = carriers.has_digits(value) or other_notes.has_digits(value)
+            if not has_source and unfounded(digits, carriers=other_notes):
                 missing.append(digits)
         if missing:
             yield Refutation(rule="input", detail=f"{', '.join(dict.fromkeys(missing))} ({each.formula})")

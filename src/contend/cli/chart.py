@@ -19,13 +19,13 @@ def ends_table(board: Board, message: str) -> Table:
         ended = Text(ui.plain(_end(row, message)), style=ui.STYLE[row.state])
         for number, score in _rounds(row):
             is_best = score is not None and score == row.best
-            shown = Text(ui.score_text(score) if number in row.scores else "–", style="bold" if is_best else "")
-            table.add_row(rank, name, str(number or "–"), _bar(score, is_best=row.rank == 1), shown, ended)
+            figure = Text(ui.score_text(score) if number in row.scores else "–", style="bold" if is_best else "")
+            table.add_row(rank, name, str(number or "–"), _bar(score, is_best=row.rank == 1), figure, ended)
             rank, name, ended = "", Text(), Text()  # they stand in the team's first line
     if board.merge is not None and board.merge.score is not None:
         ended = Text(tr("published" if board.merge.published else "not published"))
-        shown = Text(ui.score_text(board.merge.score), style="bold" if board.merge.published else "")
-        table.add_row("", tr("Editor"), "", _bar(board.merge.score, is_best=board.merge.published), shown, ended)
+        figure = Text(ui.score_text(board.merge.score), style="bold" if board.merge.published else "")
+        table.add_row("", tr("Editor"), "", _bar(board.merge.score, is_best=board.merge.published), figure, ended)
     return table
 
 

@@ -209,10 +209,10 @@ def show_stats() -> None:
     """Print what a further round, further teams and a merge have brought over all finished runs of the workspace."""
     from contend.gains import FEWEST_RUNS, gains_of
 
-    seen = from_record(COMMAND.settings(), gains_of)
-    if ui.print_json([each.model_dump(mode="json") for each in seen]):
+    gains = from_record(COMMAND.settings(), gains_of)
+    if ui.print_json([each.model_dump(mode="json") for each in gains]):
         return
-    if not seen:
+    if not gains:
         ui.say("No finished run has scores yet.")
         ui.advise("contend runs")
         return
@@ -226,7 +226,7 @@ def show_stats() -> None:
             str(each.times),
             f"{each.tokens or 0:,}",
         )
-        for each in seen
+        for each in gains
     ]
     ui.show(ui.plain_table("Step", *figures, rows=cells, right={*figures}))
     ui.say()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from contend.errors import InputError
 from contend.extensions._objects import Evaluator, GuestTeam, MetricFunction, SourceFunction, shown
 from contend.models.evaluation import CODE_METRIC_NAMES
-from contend.models.options import EvaluatorConfig, RunOptions, TeamConfig
+from contend.models.options import WEIGHT_TOLERANCE, EvaluatorConfig, RunOptions, TeamConfig
 from contend.settings.files import Config, SourceConfig, validate
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ GIVE_AGAIN = "give it to contend.run or contend.resume, or name it in the worksp
 """What to do about an object that a run has by name alone."""
 
 T = TypeVar("T", SourceFunction[Any], MetricFunction[Any], GuestTeam)
-_TOLERANCE = 0.001
 
 Sources = Sequence[str | SourceFunction[Any]]
 Metrics = Sequence[MetricFunction[Any] | Evaluator]
@@ -128,7 +127,10 @@ def metric_in_file(value: object, name: str, function: str) -> MetricFunction[An
 
 
 def _as_metric(value: object, *, name: str = "") -> MetricFunction[Any]:
-    """A metric of what stands for one: made by `contend.metric`, or with `evaluate`; with `name`, also a function."""
+    """The metric that a caller gave: made by `contend.metric`, or any object with `evaluate(context)`.
+
+    A `name` says that a file names it; a plain function is then a metric, too.
+    """
     if isinstance(value, MetricFunction):
         return replace(value, name=name or value.name)
     if isinstance(value, type):
@@ -194,7 +196,7 @@ def with_metrics(evaluator: EvaluatorConfig, metrics: Sequence[MetricFunction[An
     share, weights = 1 / (len(metrics) + len(evaluator.metrics)), evaluator.weights()
     own = [each.config(share if each.weight is None else each.weight) for each in metrics]
     taken = sum(each.weight or 0.0 for each in own)
-    if taken > 1 + _TOLERANCE:
+    if taken > 1 + WEIGHT_TOLERANCE:
         raise InputError(f"metrics: the weights of your own sum to {taken:g}: at most 1")
     left = max(0.0, 1 - taken)
     others = [each.model_copy(update={"weight": weights[each.name] * left}) for each in evaluator.metrics]

@@ -92,16 +92,16 @@ def _text(value: object) -> str:
 
 
 def _usage(usage: object) -> dict[str, Any] | None:
-    """Token counts; None unless both can be read. What a cache held is told in the two ways that are in use."""
+    """Token counts; None unless both can be read. Servers name cached tokens in two ways."""
     names = ("prompt_tokens", "completion_tokens")
     counts = [_count(usage.get(name)) for name in names] if isinstance(usage, dict) else [None]
     numbers = [count for count in counts if count is not None]
     if len(numbers) < len(names):
         return None
     details = usage.get("prompt_tokens_details") if isinstance(usage, dict) else None
-    told = [details.get("cached_tokens") if isinstance(details, dict) else None]
-    told += [usage.get("prompt_cache_hit_tokens") if isinstance(usage, dict) else None]
-    cached = next((count for each in told if (count := _count(each)) is not None), 0)
+    fields = [details.get("cached_tokens") if isinstance(details, dict) else None]
+    fields += [usage.get("prompt_cache_hit_tokens") if isinstance(usage, dict) else None]
+    cached = next((count for each in fields if (count := _count(each)) is not None), 0)
     counts_by_name = dict(zip(names, numbers, strict=True))
     return {**counts_by_name, "total_tokens": sum(numbers), "prompt_tokens_details": {"cached_tokens": cached}}
 
@@ -159,8 +159,8 @@ def error_text(body: object, depth: int = 0) -> str:
     texts = [error_text(body[name], depth + 1) for name in _WORDS if body.get(name)]
     inner_texts = [error_text(body["metadata"], depth + 1)] if isinstance(body.get("metadata"), dict) else []
     place = ".".join(map(str, body["loc"])) + ": " if isinstance(body.get("loc"), list) else ""
-    told = dict.fromkeys(filter(None, [*texts[:1], *inner_texts]))
-    return place + ": ".join(told) if told else ""
+    messages = dict.fromkeys(filter(None, [*texts[:1], *inner_texts]))
+    return place + ": ".join(messages) if messages else ""
 
 
 def error_status(body: object) -> int | None:

@@ -207,6 +207,8 @@ class MetricConfig(Record):
 
 NEAR_TIE = 0.02
 """A difference of two scores, 0.0 to 1.0, that does not yet say which is better."""
+WEIGHT_TOLERANCE = 0.001
+"""How far weights may be from summing to 1: thirds are written as 0.333."""
 
 
 class EvaluatorConfig(Record):
@@ -231,8 +233,7 @@ class EvaluatorConfig(Record):
         weights = [metric.weight for metric in self.metrics if metric.weight is not None]
         if weights and len(weights) != len(self.metrics):
             raise ValueError("metrics: give a weight to every metric or to none")
-        tolerance = 0.001
-        if weights and abs(sum(weights) - 1) > tolerance:
+        if weights and abs(sum(weights) - 1) > WEIGHT_TOLERANCE:
             raise ValueError(f"metrics: weights sum to {sum(weights):g}, not to 1")
         return self
 

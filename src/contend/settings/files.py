@@ -149,7 +149,7 @@ class ProviderConfig(Record):
 
 
 class ModelsConfig(Record):
-    """`config/models.toml`: which models a run uses, and what is known of them."""
+    """`config/models.toml`: the models of a run, their limits and their prices."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 

@@ -30,7 +30,7 @@ def save_upload(folder: Path, name: str, content: bytes) -> Path:
     """Keep a document, in place of one of the same name. Blocking.
 
     Raises:
-        InputError: the name is none of a file, the document is none that is read, or the thread has too many.
+        InputError: the name is not that of a file, the document is none that is read, or the thread has too many.
     """
     path = _path(folder, name)
     if len({*uploads(folder)} - {path}) >= MOST_UPLOADS:
@@ -59,9 +59,9 @@ def _path(folder: Path, name: str) -> Path:
     """
     plain = clean(name, single_line=True)
     if not plain or plain.startswith(".") or {"/", "\\"} & {*plain} or len(os.fsencode(plain)) > _NAME_BYTES:
-        shown = shorten(plain, 80)
         raise InputError(
-            f"{shown!r} names no file: give a name without folders, of 1 to {_NAME_BYTES} bytes, no dot first"
+            f"{shorten(plain, 80)!r} names no file: give a name without folders, of 1 to {_NAME_BYTES} bytes, "
+            "no dot first"
         )
     return folder / plain
 
@@ -70,7 +70,7 @@ def delete_upload(folder: Path, name: str) -> bool:
     """Delete a document, and the folder with the last one; whether it was there. Blocking.
 
     Raises:
-        InputError: the name is none of a file.
+        InputError: the name is not that of a file.
     """
     path = _path(folder, name)
     if not path.is_file():

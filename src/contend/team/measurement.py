@@ -18,7 +18,7 @@ from contend.team.state import MetricTask
 
 @dataclass(frozen=True)
 class Measurement:
-    """A submission and what is measured of it in one task.
+    """All that one measuring task reads: the submission, its passages, and the metrics to measure.
 
     `passages` and `nearest` have their texts; `metrics`: those of the task; `together`: one call judges them all;
     `rubric`: the rubric of a metric by model; `function`: that of a metric of the user's own, which may block.

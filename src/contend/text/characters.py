@@ -57,7 +57,7 @@ def _stays(character: str) -> bool:
 
 _FIRST_PLANE = range(0x10000)
 _MAY_JOIN = frozenset(map(chr, range(0x1100, 0x1200)))
-"""Of the first plane's letters only those of Hangul syllables become one character with what stands before them."""
+"""Hangul jamo: the only letters of Unicode's first plane that normalization can join to the character before them."""
 
 _MOST_MARKS = 30
 """The most combining marks in a row, as in Unicode's stream-safe text format (UAX #15). No script uses as many."""

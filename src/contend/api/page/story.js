@@ -22,13 +22,14 @@ function scoreChart(run, teams) {
   const last = Math.max(...teams.flatMap((team) => scoresOf(team).map((round) => round.number)));
   const merged = run.merged?.score ?? null;
   const columns = Array.from({ length: last }, (_, place) => t("round_n", { n: place + 1 }));
-  const series = teams.map((team) => ({ name: team.name, points: scoresOf(team).map((round) => [round.number - 1, round.score]) }));
+  const lines = teams.map((team) => ({ name: team.name, points: scoresOf(team).map((round) => [round.number - 1, round.score]) }));
   if (merged !== null) {
     columns.push(t("merge"));
-    series.push({ name: t("editor"), points: [[last, merged]] });
+    lines.push({ name: t("editor"), points: [[last, merged]] });
   }
-  const said = series.filter(({ points }) => points.length).map(({ name, points }) => `${name} ${points.map(([, score]) => percent(score)).join(", ")}`);
-  return lineChart(`${t("scores_by_round")}: ${said.join("; ")}`, columns, series.filter(({ points }) => points.length));
+  const series = lines.filter(({ points }) => points.length);
+  const description = series.map(({ name, points }) => `${name} ${points.map(([, score]) => percent(score)).join(", ")}`);
+  return lineChart(`${t("scores_by_round")}: ${description.join("; ")}`, columns, series);
 }
 
 const PHASES = ["plan", "search", "write", "judge"];
@@ -44,8 +45,8 @@ function timeLine(run, teams) {
     const from = Math.max(...teams.flatMap((team) => [...team.marks.values()].map(({ at }) => at)));
     rows.push({ name: t("editor"), figure: "", draw: (x) => bar(x, [from, Date.parse(run.merged.at)], PHASES.indexOf("write"), t("merge")) });
   }
-  const said = teams.map((team) => [team.name, costOf(team)].filter(Boolean).join(" "));
-  return [rowChart(`${t("time_line")}: ${said.join("; ")}`, { low: start, high: end, rows, ends: ["0:00", duration((end - start) / 1000)] }), legend(PHASES.map((phase) => t(`phase_${phase}`)), "bar")];
+  const description = teams.map((team) => [team.name, costOf(team)].filter(Boolean).join(" "));
+  return [rowChart(`${t("time_line")}: ${description.join("; ")}`, { low: start, high: end, rows, ends: ["0:00", duration((end - start) / 1000)] }), legend(PHASES.map((phase) => t(`phase_${phase}`)), "bar")];
 }
 
 const seconds = (milliseconds) => (milliseconds < 10000 ? t("seconds", { n: number(Math.round(milliseconds / 100) / 10) }) : duration(milliseconds / 1000));
