@@ -56,9 +56,11 @@ export function foldButton(text, { more, less }) {
   return button;
 }
 
-/** Let what scrolls sideways be reached by the keyboard, as long as it does. */
+/** Let what scrolls sideways be reached by the keyboard, as long as it does: its own size counts, and its content's. */
 export function reachable(node) {
-  new ResizeObserver(() => node.toggleAttribute("tabindex", node.scrollWidth > node.clientWidth) && node.setAttribute("tabindex", "0")).observe(node);
+  const look = () => node.toggleAttribute("tabindex", node.scrollWidth > node.clientWidth) && node.setAttribute("tabindex", "0");
+  const observer = new ResizeObserver(look);
+  [node, ...node.children].forEach((each) => observer.observe(each));
   return node;
 }
 
