@@ -81,7 +81,7 @@ def test_a_run_is_asked_approved_watched_and_read_and_a_refresh_loses_nothing(pa
 def test_a_finished_report_is_saved_as_a_word_document_and_asked_further_and_history_finds_both(
     page: Page, finished: str
 ) -> None:
-    page.goto(f"{page.url}#/run/{finished}/read")
+    page.goto(f"{page.url}run/{finished}/read")
     expect(page.locator("article h1")).to_be_visible()
 
     with page.expect_download() as download:
@@ -151,8 +151,17 @@ def test_bad_input_is_refused_in_the_apis_words_and_nothing_starts(page: Page) -
     expect(page.get_by_label("Your question")).to_have_value(THEME)
 
 
+def test_a_press_on_ask_leaves_what_was_typed_in_the_form_that_is_shown(page: Page) -> None:
+    page.get_by_label("Your question").fill(THEME)
+
+    page.get_by_role("link", name="Ask", exact=True).click()
+
+    page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+    expect(page.get_by_label("Your question")).to_have_value(THEME)
+
+
 def test_a_run_that_is_not_here_is_said_to_be_missing_and_the_way_back_is_shown(page: Page) -> None:
-    page.goto(f"{page.url}#/run/0b9f3c6e-4f43-4b2c-9a3a-0f6f2f1f7a55")
+    page.goto(f"{page.url}run/0b9f3c6e-4f43-4b2c-9a3a-0f6f2f1f7a55")
 
     expect(page.get_by_role("alert")).to_contain_text("there is none")
     expect(page.get_by_role("heading", name="There is nothing here.")).to_be_visible()
@@ -169,7 +178,7 @@ def test_the_share_of_the_input_that_was_cached_is_told_where_the_endpoint_tells
         route.fulfill(body=re.sub(usage, r'"input_tokens": \1\2\1', told))
 
     page.route("**/events", with_cache)
-    page.goto(f"{page.url}#/run/{finished}/watch")
+    page.goto(f"{page.url}run/{finished}/watch")
 
     expect(page.get_by_text("100 % of the input cached")).to_be_visible()
 
@@ -178,7 +187,7 @@ def test_markup_in_a_report_is_not_run(page: Page, finished: str) -> None:
     """The server renders none; the page does not rely on that."""
     hostile = "<main><h1>Bridges</h1><img src=x><script>alert(1)</script><a href=javascript:alert(1)>a link</a></main>"
     page.route("**/report?format=html", lambda route: route.fulfill(body=hostile, content_type="text/html"))
-    page.goto(f"{page.url}#/run/{finished}/read")
+    page.goto(f"{page.url}run/{finished}/read")
 
     article = page.locator("article").first
     expect(article).to_contain_text("a link")

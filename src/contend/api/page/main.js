@@ -61,5 +61,7 @@ function switchLanguage() {
 
 const colours = localStorage.getItem("colours");
 if (colours) document.documentElement.dataset.theme = colours;
+// The first view has one address: a press on its own link does not draw it anew, without what was typed.
+if (!location.hash) history.replaceState(null, "", "#/");
 addEventListener("hashchange", route);
 route();
