@@ -135,7 +135,7 @@ async def test_a_judgement_that_a_judge_doubts_is_marked_with_the_reason_as_othe
     outcome = await contest.run(THEME)
 
     report, _, to_check = (outcome.markdown or "").partition("### Citations to check")
-    assert "Hire at once *(judgement)*. ⚠" in report
-    assert "Hire at once *(judgement)*. (Nothing speaks for haste.)" in to_check
+    assert "Hire at once†. ⚠" in report
+    assert "Hire at once†. (Nothing speaks for haste.)" in to_check
     ledger = json.loads(next((contest.workspace / "results").rglob("report.json")).read_text("utf-8"))
     assert [each["text"] for each in ledger["statements"] if each["doubt"]] == ["Hire at once."]

@@ -22,11 +22,11 @@ from contend.research.asking import Review, faults_of_review, looks_left, review
 from contend.writing import (
     faults_of_revision,
     length_of,
-    length_values,
     marks_of,
     over_limit,
     revise,
     shown_draft,
+    wanted_length,
     without_planted_text,
 )
 
@@ -98,7 +98,7 @@ async def review_merged(work: Edit, draft: Draft, *, looks: int) -> Review:
         reports=work.reports(),
         log=work.log(),
         catalogue=work.catalogue,
-        length=work.run.options.length,
+        wanted=wanted_length(work.run.options.length, len(work.pool["parts"])),
     )
     answer: Answer[FixesReply] = await work.run.model("reviewer").ask(
         prompt,
@@ -124,8 +124,7 @@ async def mend_merged(work: Edit, merged: Submission, fixes: str) -> tuple[Draft
         head=work.head(with_looked=True),
         draft=shown_draft(draft, numbers_of(work.ids)),
         fixes=fixes,
-        **length_of(draft),
-        **length_values(work.run.options.length),
+        **length_of(draft, wanted_length(work.run.options.length, parts)),
     )
     answer = await work.run.model("writer").ask(
         prompt,

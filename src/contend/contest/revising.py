@@ -27,11 +27,11 @@ from contend.writing import (
     PlantedOrders,
     faults_of_revision,
     length_of,
-    length_values,
     over_limit,
     prove,
     revise,
     shown_draft,
+    wanted_length,
     without_planted_text,
 )
 
@@ -101,8 +101,7 @@ async def revised_draft(work: Revision) -> tuple[Draft, list[str]]:
     )
     prompt = RevisePrompt(
         head=run.render(head),
-        **length_values(options.length),
-        **length_of(draft),
+        **length_of(draft, wanted_length(options.length, work.parts)),
         draft=_draft_text(draft, passages),
         fixes=work.comment,
     )

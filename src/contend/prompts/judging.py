@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Self
 from pydantic import PlainValidator
 
 from contend.models.playbook import GENERAL, Bullet, Insight, PlaybookSection
-from contend.prompts.research import DraftSize, NamedDocument, ShownPart, ShownPassage, SourceDocument, WantedLength
+from contend.prompts.research import DraftSize, NamedDocument, ShownPart, ShownPassage, SourceDocument
 from contend.prompts.values import (
     DraftText,
     Feedback,
@@ -58,7 +58,7 @@ class UnquotedStatement(PromptPart):
     passages: list[int]
 
 
-class VerdictsPrompt(OnSharedHead, WantedLength, DraftSize, prompt="evaluator/verdicts"):
+class VerdictsPrompt(OnSharedHead, DraftSize, prompt="evaluator/verdicts"):
     """Several metrics, criteria and statements without quotes, judged together.
 
     `others`: cited passages that are not shown, by document; `nearest`: passages of all documents nearest to parts that

@@ -199,7 +199,8 @@ class DraftSize(PromptPart):
     draft_characters: int
     draft_parts: list[PartLength]
     reader_limit: int | None = None
-    room_left: int | None = None
+    limit: int
+    room_left: int
     is_full: bool = False
 
 
@@ -279,12 +280,12 @@ class ResearchHead(_OnQuestion, prompt="research/head"):
     passages: list[SourceDocument] = []
 
 
-class _Writing(OnSharedHead, WantedLength):
+class _Writing(OnSharedHead):
     stance: str = ""
     bullets: list[NumberedLesson] = []
 
 
-class ReportPrompt(_Writing, prompt="research/write"):
+class ReportPrompt(_Writing, WantedLength, prompt="research/write"):
     """A first draft. `rejected`: why a person rejected what was planned for it."""
 
     rejected: Feedback = ""
@@ -311,7 +312,7 @@ class MendPrompt(OnSharedHead, prompt="research/mend"):
     statements: list[RefutedStatement]
 
 
-class FixesPrompt(OnSharedHead, ShownDraft, WantedLength, prompt="research/review"):
+class FixesPrompt(OnSharedHead, ShownDraft, prompt="research/review"):
     """What to mend in a draft. `nearest`: of all documents, for parts not answered; `looks`: how often to look yet.
 
     `reports`: those that it was merged from.

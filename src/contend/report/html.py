@@ -19,7 +19,7 @@ from contend.models.record import Language
 from contend.models.research import Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
 from contend.report.head import ReportHead, head_markdown, replies_line, shown_outcome
-from contend.report.kinds import SUM_MARK
+from contend.report.kinds import SUM_MARK, legend_of
 from contend.report.ledger import PublishedReport
 from contend.report.plain import MARKS, in_ranges, numbers_in
 from contend.report.proofs import StatementMarks, filters_html, proofs_html
@@ -75,7 +75,9 @@ def to_html(
     ledger = report if isinstance(report, PublishedReport) else None
     statements = StatementMarks(ledger, lines)
     links = _CitationLinks(report.sources, statements)
-    body = links.render(text, statements=True) + _names(report.named_sources(), language, folders)
+    legend = legend_of(text, language)
+    body = links.render(f"*{legend}*") if legend else ""
+    body += links.render(text, statements=True) + _names(report.named_sources(), language, folders)
     references = _references(report, lines, first_marks=links.first_marks, language=language, folders=folders)
     files = {source.url for source in report.sources if source.source == "local"}
     references += links.render(footer)

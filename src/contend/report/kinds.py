@@ -7,11 +7,15 @@ from typing import NamedTuple
 
 from contend.checks.notations import notes_of, unfounded
 from contend.checks.proof import Sum, proposes, sums_of
+from contend.models.record import Language
 from contend.models.research import CitedSentence, Draft, Table, TableRow
-from contend.text import Headings
+from contend.text import WORDS, Headings
 
 SUM_MARK = re.compile(r"\[(?:=[^\[\]\s]+|(?:calc\.|計算)\d+)\]")
 """What stands behind a calculated statement: its sum, `[=71.5−48]`, or its number in the report's list of sums."""
+JUDGEMENT, NOT_FOUND = "†", "‡"
+LEGEND = re.compile(r"^\*(?:†|‡|\[=…\]): [^\n*]+\*$", re.MULTILINE)
+"""The line of a report that explains the marks of its statements."""
 _CODE_ALONE = re.compile(r"`[^`]*`")
 _LONGEST_IN_LINE = 24
 _SIGNS = str.maketrans({" ": None, "*": "×", "/": "÷", "-": "−"})
@@ -23,12 +27,18 @@ def kind_mark(statement: CitedSentence, headings: Headings, listed: Mapping[str,
         return ""
     match statement.kind:
         case "judgement":
-            return headings.judgement
+            return JUDGEMENT
         case "not_found":
-            return headings.not_found
+            return NOT_FOUND
         case "derived":
-            return _sum_mark(statement, headings, listed) + (headings.judgement if proposes(statement.basis) else "")
+            return _sum_mark(statement, headings, listed) + (JUDGEMENT if proposes(statement.basis) else "")
     return ""
+
+
+def legend_of(markdown: str, language: Language) -> str:
+    """The line that explains the marks of a printed report, as Markdown; "" if it has none."""
+    text = SUM_MARK.sub("[=…]", markdown)
+    return " · ".join(f"{mark}: {meaning}" for mark, meaning in WORDS[language].legend.items() if mark in text)
 
 
 def _sum_mark(statement: CitedSentence, headings: Headings, listed: Mapping[str, int]) -> str:

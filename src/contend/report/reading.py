@@ -23,7 +23,7 @@ from contend.models.research import (
     TableRow,
     flat_section,
 )
-from contend.report.kinds import SUM_MARK
+from contend.report.kinds import LEGEND, SUM_MARK
 from contend.report.plain import LINK
 from contend.text import (
     ADDRESS,
@@ -94,7 +94,7 @@ def read_references(markdown: str) -> ReferencedText:
     A numbered list counts as references if its heading says so, or if half of its entries have an address and the rest
     of the text cites by number.
     """
-    text = _OWN_LINES.sub("", "\n".join(_without_appendix(markdown.split("\n"))))
+    text = LEGEND.sub("", _OWN_LINES.sub("", "\n".join(_without_appendix(markdown.split("\n")))))
     lines = text.split("\n")
     cites = any(_SEVERAL.search(_LIST_ENTRY.sub("", line, count=1)) for line in lines)
     entries: dict[int, Reference] = {}

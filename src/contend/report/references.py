@@ -7,6 +7,7 @@ from typing import NamedTuple
 from contend.models.record import Language
 from contend.models.research import Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
+from contend.report.kinds import legend_of
 from contend.report.plain import with_joined_marks
 from contend.text import WORDS, count_text, inert, shown_address
 
@@ -75,7 +76,10 @@ def published_markdown(
     uncited, generated = uncited_line(report, language), entries.rpartition("\n")[2]
     entry_lines = "\n".join(map(_line, references_of(report, passages_by_source(lines), folders)))
     references = "\n\n".join(filter(None, [heading, entry_lines, uncited and f"*{uncited}*", generated]))
-    parts = [with_joined_marks(body).strip(), references, with_joined_marks(appendix)]
+    title, _, text = with_joined_marks(body).strip().partition("\n")
+    legend = legend_of(text, language)
+    own = f"{title}\n\n*{legend}*\n{text}" if legend else f"{title}\n{text}"
+    parts = [own, references, with_joined_marks(appendix)]
     return "\n\n".join([parts[0], *(reversed(parts[1:]) if report.own_headings else parts[1:])]) + "\n"
 
 

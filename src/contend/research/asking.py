@@ -11,7 +11,7 @@ from contend.evidence.actions import LOCAL
 from contend.evidence.pool import held_tokens, numbered_ids, numbers_of, parts_of, passage_numbers, sizes_of
 from contend.evidence.screening import orders_of, screened, unscreened
 from contend.llm.chat import LEAST_SHARED_TOKENS
-from contend.models.options import Length, TeamConfig
+from contend.models.options import TeamConfig
 from contend.models.replies import (
     ActionReply,
     FixesReply,
@@ -52,17 +52,18 @@ from contend.stores import text_id
 from contend.text import estimate_tokens
 from contend.writing import (
     PlantedOrders,
+    WantedLength,
     draft_of,
     faults_of,
     faults_of_mending,
     faults_of_revision,
     length_of,
-    length_values,
     mended,
     over_limit,
     refuted_statements,
     revise,
     shown_draft,
+    wanted_length,
 )
 
 MOST_LOOKS = 2
@@ -210,17 +211,17 @@ async def write_draft(
     """
     step, parts = str(work.drafts + 1), len(work.pool["parts"])
     ids, in_pool = numbered_ids(work.pool, work.passages), [each["id"] for each in work.pool["passages"]]
+    wanted = wanted_length(work.options.length, parts)
     values = {
         "head": await research_head(work, passages),
         "stance": work.stance,
         "bullets": _lessons_beside(work),
-        **length_values(work.options.length),
     }
     if work.draft is None:
         drafted = partial(draft_of, ids=ids, bullets=work.lessons)
         first = await work.ask(
             "writer",
-            ReportPrompt(**values, rejected=work.rejected),
+            ReportPrompt(**values, **wanted, rejected=work.rejected),
             ReportReply,
             step=step,
             passages=in_pool,
@@ -230,7 +231,7 @@ async def write_draft(
     before = work.draft
     prompt = RevisePrompt(
         **values,
-        **length_of(before),
+        **length_of(before, wanted),
         draft=shown_draft(before, passage_numbers(work.pool)),
         marks=[*marks],
         fixes=work.fixes,
@@ -328,7 +329,7 @@ async def review_draft(work: Research, draft: Draft, marks: Sequence[MarkedPlace
         nearest=numbering.documents(near),
         log=log,
         catalogue=catalogue[0] if not work.pool["whole"] else "",
-        length=work.options.length,
+        wanted=wanted_length(work.options.length, len(work.pool["parts"])),
     )
     step = f"{work.drafts}" if not work.looks else f"{work.drafts} look {work.looks}"
     answer = await work.ask(
@@ -359,7 +360,7 @@ def review_prompt(
     marks: Sequence[MarkedPlace],
     log: str,
     catalogue: str,
-    length: Length,
+    wanted: WantedLength,
     nearest: Sequence[SourceDocument] = (),
     reports: Sequence[TeamReport] = (),
 ) -> FixesPrompt:
@@ -375,8 +376,7 @@ def review_prompt(
         sources=list(desk.sources),
         can_find=desk.can_find,
         catalogue=catalogue if looks else "",
-        **length_of(draft),
-        **length_values(length),
+        **length_of(draft, wanted),
     )
 
 

@@ -20,7 +20,7 @@ from contend.models.evaluation import (
     Submission,
     VerdictsReply,
 )
-from contend.models.options import MetricConfig
+from contend.models.options import MetricConfig, ResolvedOptions
 from contend.models.record import Language
 from contend.models.replies import FixReply
 from contend.models.research import Draft, Passage
@@ -46,7 +46,7 @@ from contend.team.support import (
     shown_citations,
 )
 from contend.text import WORDS, bare_text, clean
-from contend.writing import length_of, length_values
+from contend.writing import DraftLength, length_of, wanted_length
 
 WITH_PASSAGES = "correctness"
 """The metric whose judge has the cited passages at hand."""
@@ -129,14 +129,14 @@ async def judge_together(work: Measurement) -> list[MetricResult]:
             reply,
             len(judge_input.criteria),
             [each.name for each in judge_input.by_rubric],
-            with_fixes=judge_input.with_fixes and not length_of(submission.draft)["is_full"],
+            with_fixes=judge_input.with_fixes and not _length_of(submission, run.options)["is_full"],
         ),
     )
     keep_verdicts(run, judge_input.unquoted, answer.value.citations)
     others = keep_doubts(run, judge_input.citations, submission.draft, answer.value.doubts)
     more = await ask_about(work, judge_input.without_room, step="/citations")
     usage = answer.usage + more if more else answer.usage
-    first, *rest = _scores(judge_input, answer.value, run.options.language)
+    first, *rest = _scores(judge_input, answer.value, run.options)
     fixes = [Fix(where=each.place, what=each.reason) for each in others]
     texts = {each.place: each.sentence.text for each in submission.draft.placed_sentences()}
     partly, doubted = (
@@ -215,16 +215,19 @@ def _verdicts_prompt(run: RunContext, judge_input: _JudgeInput, *, theme: str) -
         criteria=numbered_criteria(judge_input.criteria, options.language),
         rubrics="\n\n".join(judge_input.rubrics),
         with_fixes=judge_input.with_fixes,
-        **length_of(submission.draft),
-        **length_values(options.length),
+        **_length_of(submission, options),
     )
 
 
-def _scores(judge_input: _JudgeInput, reply: VerdictsReply, language: Language) -> list[MetricScore]:
+def _length_of(submission: Submission, options: ResolvedOptions) -> DraftLength:
+    return length_of(submission.draft, wanted_length(options.length, len(submission.parts)))
+
+
+def _scores(judge_input: _JudgeInput, reply: VerdictsReply, options: ResolvedOptions) -> list[MetricScore]:
     """One for each metric; the first has the fixes of what the submission lacks, too."""
     text = f"{judge_input.submission.content}\n{judge_input.view.text}"
     verdicts = {verdict.metric.strip(): verdict for verdict in reversed(reply.metrics)}
-    is_full = length_of(judge_input.submission.draft)["is_full"]
+    language, is_full = options.language, _length_of(judge_input.submission, options)["is_full"]
     scores = [
         coverage_of(each, judge_input.criteria, reply.criteria, language, is_full=is_full)
         for each in judge_input.by_criteria

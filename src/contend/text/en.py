@@ -70,8 +70,6 @@ class Headings(NamedTuple):
     references: str = "References"
     also_read: str = "Also read"
     sources: str = "Sources"
-    judgement: str = " *(judgement)*"
-    not_found: str = " *(not found)*"
     calculated: str = " *(calculated)*"
     calculation: str = "calc."
 
@@ -237,6 +235,9 @@ class StepWords(NamedTuple):
 class Words(NamedTuple):
     """All words that people read in or about a report. The defaults are English; `ja.py` has the Japanese ones."""
 
+    legend: Mapping[str, str] = MappingProxyType(
+        {"†": "the writer's judgement", "‡": "looked for and not found", "[=…]": "a sum, checked by code"}
+    )
     about_run: str = "About this run"
     status: str = "Report"
     winner: str = "Winner"

@@ -161,7 +161,7 @@ def _ends_here(block: str, end: re.Match[str]) -> bool:
     )
 
 
-_CITATION = re.compile(r"\s?(?:\[P?[1-9]\d{0,2}\]|\*[(（](?:judgement|判断)[)）]\*)")
+_CITATION = re.compile(r"\s?(?:\[P?[1-9]\d{0,2}\]|\*[(（](?:judgement|判断)[)）]\*)|[†‡]")
 _JOINED_CITATIONS = re.compile(r"\s?\[\d{1,3}(?:[,–]\d{1,3})+\]")
 _LINK_TARGET = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
 _ANCHOR = re.compile(r"(?<!\s)\s*\{:?\s?[#.][^{}]*\}\s*\Z")
@@ -169,7 +169,7 @@ _ITEM_MARKS = re.compile(r"(?:[-*+•‣・]\s+|\d{1,3}[.)]\s+|>\s*)+|・")
 
 
 def without_marks(sentence: str) -> str:
-    """The sentence without citation marks such as `[1]`, and without the mark of a judgement."""
+    """The sentence without citation marks such as `[1]`, and without the marks of kinds."""
     return _CITATION.sub("", sentence)
 
 

@@ -8,7 +8,16 @@ from contend.writing.drafts import (
     not_found_words,
     revise,
 )
-from contend.writing.forms import length_of, length_values, over_limit, shown_draft, with_passages, without
+from contend.writing.forms import (
+    DraftLength,
+    WantedLength,
+    length_of,
+    over_limit,
+    shown_draft,
+    wanted_length,
+    with_passages,
+    without,
+)
 from contend.writing.planted import PlantedOrders, without_planted_text, without_speaking
 from contend.writing.proving import (
     Statement,
@@ -23,15 +32,16 @@ from contend.writing.proving import (
 )
 
 __all__ = [
+    "DraftLength",
     "EarlierDraft",
     "PlantedOrders",
     "Statement",
+    "WantedLength",
     "draft_of",
     "faults_of",
     "faults_of_mending",
     "faults_of_revision",
     "length_of",
-    "length_values",
     "marks_of",
     "mended",
     "not_found_words",
@@ -42,6 +52,7 @@ __all__ = [
     "refuted_statements",
     "revise",
     "shown_draft",
+    "wanted_length",
     "with_passages",
     "with_statements",
     "without",

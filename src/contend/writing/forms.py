@@ -54,22 +54,46 @@ def shown_draft(draft: Draft, numbers: Mapping[str, int | str], *, basis: bool =
     return "\n".join(lines).strip()
 
 
+CHARACTERS_A_WORD = 2
+"""Japanese characters that take the place of one English word."""
+
+
+class WantedLength(TypedDict):
+    """The wanted length of a report, in words and, for Japanese, in characters."""
+
+    words: int
+    characters: int
+
+
+_PARTS_WITHIN, _PARTS_OF_TWICE = 2, 8
+"""The most parts of a question that the wanted length is meant for, and the parts for which it is doubled."""
+
+
+def wanted_length(length: Length, parts: int) -> WantedLength:
+    """How long a report on a question of so many parts is to be: the length asked for, up to twice that for many."""
+    more = (min(parts, _PARTS_OF_TWICE) - _PARTS_WITHIN) / (_PARTS_OF_TWICE - _PARTS_WITHIN)
+    words = 10 * round(LENGTH_WORDS[length] * (1 + max(0, more)) / 10)
+    return {"words": words, "characters": words * CHARACTERS_A_WORD}
+
+
 class DraftLength(TypedDict):
     """The length of a draft as its Markdown is printed: in words and in non-space characters, in total and by part.
 
-    Markdown signs count as in `wc -w`. Citation marks add no words, because no space stands before them; the words for
-    a judgement or for not found do. References are not counted. A list of sources that the reader asked for is counted
-    in words only: the number of names is known, their lengths are not.
+    Markdown signs count as in `wc -w`. Citation marks and those of kinds add no words, because no space stands before
+    them; neither does the line that explains them. References are not counted. A list of sources that the reader asked
+    for is counted in words only: the number of names is known, their lengths are not.
 
-    `reader_limit`: the reader's limit, None without one; `room_left`: what is left of it, negative if exceeded. Both in
-    words, or in characters for a Japanese draft. `is_full`: less than a twelfth is left.
+    `reader_limit`: the reader's limit, None without one; `limit`: that, or the length that is wanted; `room_left`: what
+    is left of it, negative if exceeded. All in words, or in characters for a Japanese draft. `is_full`: less than a
+    twelfth is left.
     """
 
     draft_words: int
     draft_characters: int
     draft_parts: list[PartLength]
     reader_limit: int | None
-    room_left: int | None
+    limit: int
+    room_left: int
     is_full: bool
 
 
@@ -77,8 +101,8 @@ _ROOM = 12
 """A draft is full if less than one twelfth of the limit is left: about one fix."""
 
 
-def length_of(draft: Draft) -> DraftLength:
-    """Measure a draft."""
+def length_of(draft: Draft, wanted: WantedLength) -> DraftLength:
+    """Measure a draft. `wanted`: how long it is to be where its reader sets no limit."""
     numbers: dict[str, int] = {}
     headings = WORDS[detect_language(" ".join(each.text for each in draft.summary))].headings
 
@@ -117,15 +141,16 @@ def length_of(draft: Draft) -> DraftLength:
     if own and draft.sources_by_name and numbers:
         parts.append(PartLength(name="sources", words=len(["##", headings.sources, *numbers, *numbers]), characters=0))
     words, characters = sum(part.words for part in parts), sum(part.characters for part in parts)
-    limit = draft.reader_limit
-    room_left = None if limit is None else limit - (characters if _is_japanese(draft) else words)
+    size, wanted_size = (characters, wanted["characters"]) if _is_japanese(draft) else (words, wanted["words"])
+    limit = draft.reader_limit or wanted_size
     return {
         "draft_words": words,
         "draft_characters": characters,
         "draft_parts": parts,
-        "reader_limit": limit,
-        "room_left": room_left,
-        "is_full": limit is not None and room_left is not None and room_left * _ROOM < limit,
+        "reader_limit": draft.reader_limit,
+        "limit": limit,
+        "room_left": limit - size,
+        "is_full": (limit - size) * _ROOM < limit,
     }
 
 
@@ -133,20 +158,12 @@ def _is_japanese(draft: Draft) -> bool:
     return detect_language(" ".join(each.text for each in draft.summary)) == "ja"
 
 
-CHARACTERS_A_WORD = 2
-"""Japanese characters that take the place of one English word."""
-
-
-def length_values(length: Length) -> dict[str, int]:
-    """The wanted length of a report, in words and, for Japanese, in characters."""
-    words = LENGTH_WORDS[length]
-    return {"words": words, "characters": words * CHARACTERS_A_WORD}
-
-
 def over_limit(draft: Draft) -> str:
     """The fault of a draft that exceeds its reader's limit; "" if it does not."""
-    length, japanese = length_of(draft), _is_japanese(draft)
-    if length["room_left"] is None or length["room_left"] >= 0:
+    if draft.reader_limit is None:
+        return ""
+    length, japanese = length_of(draft, wanted_length("brief", 1)), _is_japanese(draft)
+    if length["room_left"] >= 0:
         return ""
     size, unit = (length["draft_characters"], "characters") if japanese else (length["draft_words"], "words")
     parts = "; ".join(f"{each.name}: {each.characters if japanese else each.words}" for each in length["draft_parts"])
