@@ -82,9 +82,8 @@ async def test_a_revision_sees_the_type_of_each_block_and_both_lengths(
     assert re.search(r"^1\.1 paragraph\n1\.1\.1: ", prompt, re.MULTILINE)
     assert re.search(r"^2\.1 list\n2\.1\.1: ", prompt, re.MULTILINE)
     assert re.search(r"^2\.2 table: Statement \| Where\n2\.2\.1: .* \| above", prompt, re.MULTILINE)
-    assert re.search(
-        r"The draft has \d+ words \(title: \d+; summary: \d+; .*; section 2: \d+; limits: \d+\); about 1500", prompt
-    )
+    parts = r"title: \d+; summary: \d+; .*; section 2: \d+; limits: \d+"
+    assert re.search(rf"The draft has \d+ words \({parts}\) of the 1500 that are wanted: \d+ are left", prompt)
 
 
 async def test_researcher_and_writer_see_the_file_and_the_day_of_each_of_the_own_documents(
@@ -301,7 +300,8 @@ async def test_reviewer_and_writer_are_told_how_long_the_draft_is_and_how_long_i
 
     for prompt in ("research/review", "research/revise"):
         (asked,) = prompts_of(vendors, prompt)
-        assert "The draft has 41 words (title: 16; summary: 8; findings: 9; section 1: 8); about 500" in asked
+        assert "The draft has 41 words (title: 16; summary: 8; findings: 9; section 1: 8) of the 500 that" in asked
+        assert "wanted: 459 are left" in asked
 
 
 async def test_a_statement_on_a_section_that_two_documents_share_names_the_one_it_cites(

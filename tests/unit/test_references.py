@@ -157,6 +157,27 @@ def test_marks_in_a_row_are_joined_in_a_report_without_names_too() -> None:
     assert "1. It costs 240 [1,2].\n" in published(report, appendix="## About this run\n\n- Winner: Scout")
 
 
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("en", "*†: the writer's judgement · [=…]: a sum, checked by code*"),
+        ("ja", "*†: 書き手の判断 · [=…]: コードで検算した式*"),
+    ],
+)
+def test_the_marks_that_a_report_has_are_explained_below_its_title(language: Language, line: str) -> None:
+    findings = ["It costs 240[1][=12×20].", "Buy it†.", "It takes a day[1][calc.1]."]
+    report = finished_report().model_copy(update={"key_findings": findings})
+
+    text = published(report, language)
+
+    assert text.split("\n\n")[1] == line
+    assert line not in read_references(text).text
+
+
+def test_a_report_without_marks_explains_none() -> None:
+    assert "†" not in published(finished_report())
+
+
 ODD_NAMES = [
     "[x] brief 2026.md", "見積_2026 [最終].md", "a*b*c_plan_d_.md", "__init__ <b>&amp;`x`.md", "cost|table.csv",
     "1. Offer.md", "- notes.txt", "# minutes.md", "R&D_2026_final.md", "~~old~~ \\_x.md", "[prices](b.example).md",
