@@ -31,7 +31,7 @@ from contend.prompts.research import (
 )
 from contend.settings.files import resource
 from contend.text import estimate_tokens
-from contend.writing import length_values
+from contend.writing import wanted_length
 from stub import prose
 
 ROUNDS = range(1, 11)
@@ -122,20 +122,20 @@ def calls(language: Language, brief: str, past: list[RoundState]) -> list[Prompt
         can_find=True,
         round_number=len(past) + 1,
     )
-    writing = {
-        "head": _shown(ResearchHead(theme=theme, brief=brief, parts=shown, passages=held), language),
-        **length_values("standard"),
-    }
+    head = _shown(ResearchHead(theme=theme, brief=brief, parts=shown, passages=held), language)
+    wanted = wanted_length("standard", len(parts))
     if latest is None:
-        return [step, ReportPrompt(**writing)]
+        return [step, ReportPrompt(head=head, **wanted)]
     size = {"words": len(best.split()), "characters": len(best)}
     revise = RevisePrompt(
-        **writing,
+        head=head,
         draft=best,
         fixes=fixes,
         draft_words=size["words"],
         draft_characters=size["characters"],
         draft_parts=[PartLength(name="section 1", **size)],
+        limit=wanted["words"],
+        room_left=wanted["words"] - size["words"],
     )
     return [step, revise]
 
