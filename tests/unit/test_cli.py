@@ -423,6 +423,7 @@ def test_what_rounds_teams_and_merges_brought_is_told_of_all_finished_runs(copie
     assert seen["teams"]["times"] == 1
     assert seen["teams"]["tokens"] > 0
     assert "From 20 times on" in output
+    assert copied_terminal("standings").out.endswith(output)
 
 
 def test_standings_of_a_dataset_without_runs_name_those_that_have_some(copied_terminal: Terminal) -> None:

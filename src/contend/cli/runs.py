@@ -6,7 +6,7 @@ A run is named by its thread's id, the beginning of it, or `latest`.
 import asyncio
 import re
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -27,6 +27,7 @@ from contend.text import shorten
 
 if TYPE_CHECKING:
     from contend.exports import ReportFormat
+    from contend.gains import Gain
     from contend.standings import Standing
 
 
@@ -175,11 +176,12 @@ def show_leaderboard(thread: str) -> None:
 
 
 def show_standings(dataset: str) -> None:
-    """Print the ratings with their intervals, the best first.
+    """Print the ratings with their intervals, the best first, and what each step of a run has brought.
 
     Raises:
         InputError: the dataset has no run yet.
     """
+    from contend.gains import gains_of
     from contend.standings import standings
 
     settings = COMMAND.settings()
@@ -203,11 +205,14 @@ def show_standings(dataset: str) -> None:
         ui.say("{runs}: {team} is ahead of the others by more than chance.", runs=runs, team=first)
     else:
         ui.say("{runs}: too few to tell the first from the second.", runs=runs)
+    if gains := from_record(settings, gains_of):
+        ui.say()
+        _show_gains(gains)
 
 
 def show_stats() -> None:
     """Print what a further round, further teams and a merge have brought over all finished runs of the workspace."""
-    from contend.gains import FEWEST_RUNS, gains_of
+    from contend.gains import gains_of
 
     gains = from_record(COMMAND.settings(), gains_of)
     if ui.print_json([each.model_dump(mode="json") for each in gains]):
@@ -216,6 +221,13 @@ def show_stats() -> None:
         ui.say("No finished run has scores yet.")
         ui.advise("contend runs")
         return
+    _show_gains(gains)
+
+
+def _show_gains(gains: Sequence["Gain"]) -> None:
+    """Print what each step has brought, over all finished runs of the workspace."""
+    from contend.gains import FEWEST_RUNS
+
     names = {"round": tr("a further round"), "teams": tr("further teams"), "merge": tr("the editor's merge")}
     figures = ("Points", "95 %", "Times", "Tokens")
     cells = [
