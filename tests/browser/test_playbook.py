@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from fakes.servers import Server
 
@@ -39,6 +39,21 @@ def lesson(page: Page, words: str) -> Locator:
 
 def expect_version(page: Page, version: int) -> None:
     expect(page.locator("main").get_by_role("status")).to_contain_text(f"Saved as version {version}.")
+
+
+def test_the_effect_of_a_lesson_is_drawn_with_its_interval(page: Page, server: Server, dataset: str) -> None:
+    def tried(route: Route) -> None:
+        answer = route.fetch()
+        found = answer.json()
+        found["bullets"][0]["trial"] = {"shown": 4, "withheld": 3, "difference": 0.1, "spread": 0.08}
+        route.fulfill(response=answer, json=found)
+
+    page.route(f"**/playbooks/{dataset}*", tried)
+    open_playbook(page, server, dataset)
+
+    chart = page.get_by_role("img", name=f"{PRIMARY} +10.0 (−12.6 … +32.6)")
+    expect(chart).to_be_visible()
+    expect(chart.locator("text.name")).to_have_text(PRIMARY)
 
 
 def test_a_person_sees_what_was_learned_disagrees_edits_and_undoes(page: Page, server: Server, dataset: str) -> None:

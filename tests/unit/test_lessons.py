@@ -427,6 +427,15 @@ def test_a_vote_comes_from_the_difference_and_opinion_breaks_ties(
     assert [each.difference is None for each in result.observations] == [without is None]
 
 
+def test_differences_of_a_bullet_are_kept_as_mean_and_spread() -> None:
+    trial = Trial()
+    for difference in (0.1, None, 0.3, -0.1):
+        trial = trial.after(difference)
+
+    assert trial.model_dump() == pytest.approx({"shown": 4, "withheld": 3, "difference": 0.1, "spread": 0.08})
+    assert Trial(shown=4, withheld=2, difference=0.2).after(0.1).spread is None  # kept too late
+
+
 def test_an_opinion_against_what_earlier_runs_showed_does_not_count() -> None:
     bullet = _bullet("b-1", "A lesson.").model_copy(update={"trial": Trial(shown=4, withheld=2, difference=-0.2)})
     reflection = ReflectionResult.model_validate({"bullet_evaluations": [{"bullet_id": "b-1", "tag": "helpful"}]})

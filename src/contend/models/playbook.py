@@ -189,14 +189,20 @@ class Trial(Record, frozen=True):
     """Those of them in which one team went without."""
     difference: float | None = Field(default=None, ge=-1, le=1)
     """By how much teams with it scored higher than teams without, -1.0 to 1.0; the mean over these runs."""
+    spread: float | None = Field(default=None, ge=0)
+    """The sum of these differences' squared distances from their mean; None where it was not kept from the first on."""
 
     def after(self, difference: float | None) -> "Trial":
         """With one more run; `difference` None where all teams had the bullet."""
         runs = self.shown + 1
         if difference is None:
             return self.model_copy(update={"shown": runs})
-        mean = ((self.difference or 0.0) * self.withheld + difference) / (self.withheld + 1)
-        return Trial(shown=runs, withheld=self.withheld + 1, difference=mean)
+        before = self.difference or 0.0
+        mean = (before * self.withheld + difference) / (self.withheld + 1)
+        spread = self.spread if self.withheld else 0.0
+        if spread is not None and self.withheld:
+            spread += (difference - before) * (difference - mean)
+        return Trial(shown=runs, withheld=self.withheld + 1, difference=mean, spread=spread)
 
 
 class Bullet(ReloadedRecord):

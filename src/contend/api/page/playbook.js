@@ -1,6 +1,7 @@
 /** A playbook: its lessons, which a person adds, edits, retires and restores; its versions, what each changed, and the way back. */
 
 import { api } from "./api.js";
+import { interval, rowChart } from "./charts.js";
 import { el, field, refill } from "./dom.js";
 import { problem } from "./problem.js";
 import { percent, t, when } from "./words.js";
@@ -102,6 +103,7 @@ function parts(view, change) {
   return [
     isOld && el("p.notice.warn.row", {}, el("span", {}, t("old_version", { n: playbook.version, newest })), el("a", { href: addressOf(dataset) }, t("show_newest"))),
     el("section.card", {}, el("h2", {}, `${t("version", { n: playbook.version })} · ${t("lessons", { n: playbook.bullets.length })}`),
+      effectsPlot(playbook.bullets),
       playbook.bullets.length ? lessonList(playbook.bullets, isOld ? null : act) : el("p.quiet", {}, t("no_lessons"))),
     isOld ? null : [additionForm(playbook, act), view.retired.length ? retiredLessons(view.retired, act) : null],
     view.versions.length ? history(view, act) : null,
@@ -149,6 +151,22 @@ function facts(bullet) {
 function effectOf({ difference, withheld }) {
   if (!withheld || difference === null) return null;
   return t("effect", { difference: `${difference < 0 ? "−" : "+"}${percent(Math.abs(difference))}`, n: withheld });
+}
+
+/** The effects of the lessons that runs tried both with and without, in points, each with its 95 % interval once two runs did. */
+function effectsPlot(bullets) {
+  const tried = bullets.filter(({ trial }) => trial.withheld && trial.difference !== null);
+  if (!tried.length) return null;
+  const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(1)}`;
+  const effects = tried.map(({ content, trial: { difference, withheld, spread } }) => {
+    const half = withheld > 1 && spread !== null ? 196 * Math.sqrt(spread / (withheld - 1) / withheld) : 0;
+    return { name: content.length > 60 ? `${content.slice(0, 59)}…` : content, value: difference * 100, range: [difference * 100 - half, difference * 100 + half], isKnown: half > 0 };
+  });
+  const [low, high] = [Math.min(0, ...effects.map(({ range }) => range[0])), Math.max(0, ...effects.map(({ range }) => range[1]))];
+  const figure = ({ value, range, isKnown }) => signed(value) + (isKnown ? ` (${range.map(signed).join(" … ")})` : "");
+  const rows = effects.map((effect) => ({ name: effect.name, figure: figure(effect), draw: (x) => interval(x, effect.value, effect.range) }));
+  const label = `${t("effects")}: ${effects.map((effect) => `${effect.name} ${figure(effect)}`).join("; ")}`;
+  return el("figure", {}, rowChart(label, { low, high, rows, ends: [signed(low), signed(high)] }), el("figcaption.small.quiet", {}, t("effects")));
 }
 
 /** The fields of a lesson. `bullet`: the one to edit; only what differs from it is sent. */
