@@ -52,7 +52,15 @@ def test_what_leads_on_to_the_next_keeps_its_end(text: str, shown: str) -> None:
     assert finding(text) == text.strip()
 
 
-@pytest.mark.parametrize(("text", "shown"), [("It hums, ", "It hums[1]."), ("橋は鳴り、", "橋は鳴り[1]。")])
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("It hums, ", "It hums[1]."),
+        ("橋は鳴り、", "橋は鳴り[1]。"),
+        ("**When it hums:**", "**When it hums:**[1]"),
+        ("**橋について：**", "**橋について：**[1]"),
+    ],
+)
 def test_a_full_stop_takes_the_place_of_a_comma_at_the_end(text: str, shown: str) -> None:
     assert finding(text, "a") == shown
 

@@ -266,7 +266,7 @@ def _by_url(results: Sequence[SearchResult]) -> dict[str, SearchResult]:
 
 _LETTER_STOPS = re.compile(r"(?:\b[^\W\d_]\.){2}\Z")
 _ENDS = SENTENCE_STOPS + ";:；： "
-_STOP_IN_QUOTES = re.compile(r"[.!?。！？…][\"'”’»)\]」』）*_]+\Z")
+_STOP_IN_QUOTES = re.compile(r"[.!?。！？…:：][\"'”’»)\]」』）*_]+\Z")
 
 
 def _with_marks(text: str, marks: str) -> str:
