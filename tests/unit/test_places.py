@@ -126,6 +126,17 @@ async def test_words_that_open_a_line_are_found_before_those_within_one(tmp_path
     assert [(hit.result.title, hit.place) for hit in found] == [("A", 2), ("B", 2), ("A", 1), ("B", 1)]
 
 
+@pytest.mark.parametrize(
+    ("words", "places"), [("nat", [2, 1]), ("nat*", [1, 2]), ("*nat", [2, 1]), ("n?t", [2, 1]), ("橋", [1])]
+)
+async def test_words_within_other_words_are_found_last(words: str, places: list[int], tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# Native 橋梁\n\nA natural signature.\n\n## B\n\nSet it behind NAT.\n", "utf-8")
+
+    found, _ = await LocalDocuments([tmp_path]).find(words, limit=9)
+
+    assert [hit.place for hit in found] == places
+
+
 async def test_fewer_than_all_are_given_where_more_are_found_and_all_are_counted(source: LocalDocuments) -> None:
     found, count = await source.find("max_*_rate", limit=1)
 

@@ -1,6 +1,7 @@
 """Find literal words in text, such as parameter names, clause numbers and error codes. Pure."""
 
 import re
+from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -12,6 +13,8 @@ _DROPPED = re.compile(r"[*`\u00ad]|\\(?=[!-/:-@\[-`{-~])")
 """Markdown marks. A `*` in the words matches anything, so it need not be in the text."""
 _ALIKE = str.maketrans("‐‑‒–—―−‘’‚“”„", "-------'''\"\"\"")
 _LINE_MARK = re.compile(r"(?:[-+•‣|>・]|\d{1,3}[.)]) ?")
+_BEGINS, _ENDS = rf"(?:(?<![^\W{CJK}])|(?![^\W{CJK}]))", rf"(?:(?![^\W{CJK}])|(?<![^\W{CJK}]))"
+"""Where no word goes on. In Japanese and Chinese, words are not parted: there it is everywhere."""
 _CJK_GAP = re.compile(rf"(?<=[{CJK}]) | (?=[{CJK}])")
 
 
@@ -37,7 +40,12 @@ class LiteralWords:
     def __init__(self, words: str) -> None:
         parts = [_comparable(part) for part in words.strip()[:_MOST_CHARACTERS].split("*")]
         self._parts = [part for part in parts if part]
-        self._patterns = [_pattern(part) for part in self._parts]
+        self._patterns = [re.compile(_pattern(part)) for part in self._parts]
+        self._apart = [
+            re.compile(f"{_BEGINS if number == 0 else ''}{_pattern(part)}{_ENDS if number == len(parts) - 1 else ''}")
+            for number, part in enumerate(parts)
+            if part
+        ]
         self._has_gaps = len(parts) > 1 or any("?" in part for part in parts)
 
     def __bool__(self) -> bool:
@@ -48,6 +56,11 @@ class LiteralWords:
         """Whether the text contains the words; across lines if they have no `*` or `?`."""
         return any(map(self._stand_in_line, text.lines)) if self._has_gaps else self._stand_in_line(text.whole)
 
+    def stand_apart(self, text: ComparableText) -> bool:
+        """Whether the text contains the words by themselves: `nat` not as in "native", but `nat*` does."""
+        lines = text.lines if self._has_gaps else [text.whole]
+        return any(_in_turn(self._apart, line) for line in lines)
+
     def open_a_line(self, text: ComparableText) -> bool:
         """Whether a line starts with the words, after any mark of an item or row, as a definition does."""
         return any(
@@ -57,14 +70,18 @@ class LiteralWords:
         )
 
     def _stand_in_line(self, line: str) -> bool:
-        place = 0
-        # Each part at its first place after the previous one: if that fails, no later place helps.
-        for pattern in self._patterns:
-            match = pattern.search(line, place)
-            if match is None:
-                return False
-            place = match.end()
-        return True
+        return _in_turn(self._patterns, line)
+
+
+def _in_turn(patterns: Sequence[re.Pattern[str]], line: str) -> bool:
+    place = 0
+    # Each part at its first place after the previous one: if that fails, no later place helps.
+    for pattern in patterns:
+        match = pattern.search(line, place)
+        if match is None:
+            return False
+        place = match.end()
+    return True
 
 
 def _comparable(line: str) -> str:
@@ -76,7 +93,7 @@ def _without_gaps(line: str) -> str:
     return line if line.isascii() else _CJK_GAP.sub("", line)
 
 
-def _pattern(part: str) -> re.Pattern[str]:
+def _pattern(part: str) -> str:
     """The part as a pattern of fixed length, which is tried once at each place of a text."""
     runs = ("".join(run) for _, run in groupby(part, key=lambda character: character == "?"))
-    return re.compile("".join(f".{{{len(run)}}}" if run[0] == "?" else re.escape(run) for run in runs))
+    return "".join(f".{{{len(run)}}}" if run[0] == "?" else re.escape(run) for run in runs)

@@ -53,7 +53,7 @@ _BONUS = 0.6
 _KEPT_SEARCHES = 256
 _SHORTEST = {"en": 4, "ja": 2}
 _AFTERTHOUGHT = re.compile(r"(?<!\s)\s*[(（][^()（）]*[)）]\s*\Z")
-_KINDS_OF_PLACES = 3
+_KINDS_OF_PLACES = 4
 _SEMICOLON = re.compile("[;；]")
 
 
@@ -186,8 +186,8 @@ class LocalIndex:
         """At most `limit` sections that contain the words, and the number of all such sections.
 
         First those with the words in a heading, then those with a line that starts with them, as a definition does,
-        then the others; within each kind every document's first in the order of the files, then every document's
-        second.
+        then the others, last those with the words only within other words. Within each kind every document's first come
+        in the order of the files, then every document's second.
         """
         literal = LiteralWords(words)
         if not literal:
@@ -332,13 +332,18 @@ def _first_heading(file: IndexedFile) -> str:
 
 
 def _literal_places(file: IndexedFile, literal: LiteralWords) -> list[list[int]]:
-    """Places of the sections with the words in a heading, at the start of a line, and elsewhere."""
+    """Places of the sections with the words in a heading, at the start of a line, elsewhere, and within other words."""
     places: list[list[int]] = [[] for _ in range(_KINDS_OF_PLACES)]
     for place, (headings, text) in enumerate(file.comparable_sections, start=1):
         if literal.stand_in(text):
-            kind = 0 if literal.stand_in(headings) else 1 if literal.open_a_line(text) else 2
-            places[kind].append(place)
+            places[_kind_of_place(literal, headings, text)].append(place)
     return places
+
+
+def _kind_of_place(literal: LiteralWords, headings: ComparableText, text: ComparableText) -> int:
+    if not literal.stand_apart(text):
+        return 3
+    return 0 if literal.stand_apart(headings) else 1 if literal.open_a_line(text) else 2
 
 
 def _position(name: str, text: str) -> int:
