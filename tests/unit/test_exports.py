@@ -338,5 +338,6 @@ def test_marks_of_what_is_calculated_judged_not_found_and_struck_out_are_printed
     for part in ("Total 200[1][=4200÷21].", "Hire†.", "Profit‡.", "It makes 9[1]. ⚠", reason):
         assert part in text
     assert "4200 / 21" not in text  # opens on a screen
+    assert "Point out" not in text  # as the filters
     if make is to_docx:
         assert "<w:strike" in parts_of(content)["word/document.xml"]

@@ -178,6 +178,10 @@ def test_each_statement_of_the_page_has_its_proof() -> None:
     assert 'tabindex="0" aria-describedby="proof-summary-3"><strong>Hire</strong> five more &amp; wait' in page
     filters = re.findall(r'data-filter="(\w+)" aria-pressed="false">[\w ]+ <span>(\d)</span>', page)
     assert filters == [("calculated", "1"), ("judgement", "1"), ("not_found", "1"), ("doubted", "1")]
+    # Its style hides them in print and without a script.
+    assert re.search(
+        r'<div (?=[^>]*class="filters")(?=[^>]*role="group")[^>]*aria-label="Point out">Point out <b', page
+    )
 
 
 def test_a_statement_that_is_struck_out_has_its_proof_too() -> None:

@@ -32,13 +32,14 @@ from contend.report.references import (
 from contend.text import WORDS, clean, shorten, shown_address
 
 _PHRASES = {"s", "a", "br", "button", "code", "em", "mark", "span", "strong"}
-_BLOCKS = {"aside", "blockquote", "details", "header", "hr", "li", "ol", "p", "pre", "section", "summary", "ul"}
+_BLOCKS = {"aside", "blockquote", "details", "div", "header", "hr", "li", "ol", "p", "pre", "section", "summary", "ul"}
 _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 _TABLES = {"table", "tbody", "td", "th", "thead", "tr"}
 _ATTRIBUTES = {
     "a": {"href", "title", "class", "id"},
     "aside": {"aria-label", "class", "id", "role"},
     "button": {"aria-pressed", "class", "data-filter", "type"},
+    "div": {"aria-label", "class", "role"},
     "h2": {"id"},
     "li": {"id"},
     "ol": {"start"},
