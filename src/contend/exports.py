@@ -153,8 +153,8 @@ _WEASYPRINT = (
 _PDF = ("-P", "-c", _WEASYPRINT, "--presentational-hints", "--allowed-protocols", "none", "-", "-")
 # The page's h1 is the document's title, which pandoc takes from its head.
 _DOCX = ("--sandbox", "--from=html", "--to=docx", "--shift-heading-level-by=-1", "--output=-")
-_LEFT_OUT = {"aside", "button", "details", "div", "h1"}
-"""Left out of Word documents: what opens on a screen, filters, and the title, which Word has already."""
+_LEFT_OUT = {"aside", "button", "details", "div", "h1", "svg"}
+"""Left out of Word documents: what opens on a screen, filters, the chart, and the title, which Word has already."""
 _NO_GLYPH = re.compile(r'^WARNING: \.notdef glyph rendered .*?: "(.+?)"', re.MULTILINE)
 
 

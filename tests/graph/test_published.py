@@ -1,6 +1,7 @@
 """Whose report is published, said wherever a run's outcome is: the editor's merge is nobody's win."""
 
 import csv
+import html
 import json
 import re
 import shutil
@@ -111,13 +112,27 @@ def test_a_comparison_names_what_is_published_its_criteria_and_its_text_as_it_is
 
 def test_a_reports_head_and_page_name_the_editor_and_count_what_was_used_until_then(terminal: Terminal) -> None:
     results = terminal.workspace / "results" / "merged"
-    text, html = ((results / f"report.{kind}").read_text("utf-8") for kind in ("md", "html"))
+    text, page = ((results / f"report.{kind}").read_text("utf-8") for kind in ("md", "html"))
 
     assert "- Published: editor's merge (" in text
     assert "best team: " in text
     assert "- Usage until publication: " in text
     assert "Winner" not in text
-    assert "Published: <strong>editor&#x27;s merge (" in html or "Published: <strong>editor's merge (" in html
+    assert "Published: <strong>editor&#x27;s merge (" in page or "Published: <strong>editor's merge (" in page
+
+
+@pytest.mark.parametrize("thread", ["merged", "single"])
+def test_the_page_draws_the_scores_of_the_record(terminal: Terminal, thread: str) -> None:
+    rows = csv.DictReader(StringIO(terminal("report", thread, "--format", "csv").out))
+    scores = {row["team"]: f"round 1 {float(row['score']) * 100:.1f}" for row in rows}
+    page = terminal("report", thread, "--format", "html").out
+
+    text = html.unescape(re.findall(r"<desc[^>]*>(.*?)</desc>", page)[0])
+    teams = [each.partition(": ") for each in text.split("; ")]
+    published = teams[-1 if thread == "merged" else 0]
+    assert {name: points.removesuffix(" (published)") for name, _, points in teams if name in scores} == scores
+    assert ("Editor's merge" in text) == (thread == "merged")
+    assert [each for each in teams if each[2].endswith(" (published)")] == [published]
 
 
 def test_without_calls_after_publication_the_report_and_the_terminal_count_the_same(terminal: Terminal) -> None:

@@ -18,6 +18,7 @@ from contend.report import (
     PublishedLine,
     PublishedReport,
     ReportHead,
+    TeamScores,
     head_markdown,
     published_markdown,
     to_html,
@@ -155,7 +156,12 @@ def head_of(
         winner=winner.team.name if winner.may_win else None,
         best_score=winner.score,
         **view.publication(state["submission"]).published_fields(),
+        merged_score=view.editing.score,
         leaderboard=view.standings if winner.may_win else [],
+        scores=[
+            TeamScores(team_name=each.team.name, scores={one.round_number: one.score for one in each.rounds})
+            for each in (view.in_the_running if winner.may_win else [])
+        ],
         sources_off=sources_off,
         left_out=left_out,
         unread=submission.unread,

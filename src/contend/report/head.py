@@ -6,11 +6,18 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from contend.models.options import RecordedReplies
-from contend.models.record import Language, Score
-from contend.models.round import LeaderboardEntry
+from contend.models.record import Language, Record, Score, Text
+from contend.models.round import LeaderboardEntry, RoundNumber
 from contend.models.task import Publication, RunUsage
 from contend.report.plain import plain_title, table_row
 from contend.text import WORDS, count_text, inert, reason_text, shown_score
+
+
+class TeamScores(Record):
+    """A team's scores by round, from 1; None for an unscored round."""
+
+    team_name: Text
+    scores: dict[RoundNumber, Score | None]
 
 
 class ReportHead(Publication):
@@ -18,7 +25,8 @@ class ReportHead(Publication):
 
     `status`: the status of the report; the run's own may still change, because lessons are learned afterwards.
     `unverified`: printed sentences that no source was seen to support.
-    `editor`: lines about the merged report and whether it was published.
+    `editor`: lines about the merged report and whether it was published; `merged_score`: its score.
+    `scores`: those of the teams with a submission, in rank order.
     `speaking`: mark and title of each source with text addressed to AI systems; `withheld`: the same for each source
     whose orders a removed sentence repeated.
     `sums`: each calculated statement with its arithmetic and value.
@@ -33,7 +41,9 @@ class ReportHead(Publication):
     winner: str | None = None
     best_score: Score | None = None
     editor: list[str] = Field(default_factory=list)
+    merged_score: Score | None = None
     leaderboard: list[LeaderboardEntry] = Field(default_factory=list)
+    scores: list[TeamScores] = Field(default_factory=list)
     sources_off: dict[str, str] = Field(default_factory=dict)
     left_out: list[str] = Field(default_factory=list)
     unread: dict[str, str] = Field(default_factory=dict)

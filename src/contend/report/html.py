@@ -18,6 +18,8 @@ from markdown_it.token import Token
 from contend.models.record import Language
 from contend.models.research import Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
+from contend.report.chart import ATTRIBUTES as CHART_ATTRIBUTES
+from contend.report.chart import chart_html
 from contend.report.head import ReportHead, head_markdown, replies_line, shown_outcome
 from contend.report.kinds import SUM_MARK, legend_of
 from contend.report.ledger import PublishedReport
@@ -236,8 +238,8 @@ def _page(theme: str, glance: str, body: str, language: Language, files: Collect
 
     safe = nh3.clean(
         f'<h1>{escape(theme)}</h1>{glance}<section class="report">{body}</section>',
-        tags=_PHRASES | _BLOCKS | _HEADINGS | _TABLES,
-        attributes=_ATTRIBUTES,
+        tags=_PHRASES | _BLOCKS | _HEADINGS | _TABLES | {*CHART_ATTRIBUTES},
+        attributes={**_ATTRIBUTES, **CHART_ATTRIBUTES},
         attribute_filter=safe_attribute,
         url_schemes={"http", "https", "file"},
         link_rel="nofollow noopener noreferrer",
@@ -270,7 +272,9 @@ def _about_run(head: ReportHead, links: _CitationLinks, language: Language) -> s
     """All facts about the run, unfolded so that they print."""
     heading, facts = head_markdown(head, language).split("\n", 1)
     title = escape(heading.removeprefix("## "))
-    return f'<section class="about-run"><h2 id="{_ABOUT[1:]}">{title}</h2>{links.render(facts)}</section>'
+    before, leaderboard, behind = links.render(facts).partition("</table>\n")
+    text = f"{before}{leaderboard}{chart_html(head, language)}{behind}"
+    return f'<section class="about-run"><h2 id="{_ABOUT[1:]}">{title}</h2>{text}</section>'
 
 
 PROOF_STYLE, PROOF_SCRIPT = (Path(__file__).with_name(f"proofs.{kind}") for kind in ("css", "js"))

@@ -137,6 +137,17 @@ class AgreementWords(NamedTuple):
     undecided: str = "undecided. {why}"
 
 
+class ChartWords(NamedTuple):
+    """The words of the chart of a contest."""
+
+    title: str = "Scores by round"
+    score: str = "Score (of 100)"
+    round: str = "round {number}"
+    merge: str = "Merge"
+    editor: str = "Editor's merge"
+    published: str = "published"
+
+
 class ProofWords(NamedTuple):
     """The words of a statement's proof, and the names of the filters."""
 
@@ -328,6 +339,7 @@ class Words(NamedTuple):
     notes: NoteWords = NoteWords()
     verifying: VerifyWords = VerifyWords()
     agreement: AgreementWords = AgreementWords()
+    chart: ChartWords = ChartWords()
     proof: ProofWords = ProofWords()
     steps: StepWords = StepWords()
     with_reason: str = "{text} ({reason})"

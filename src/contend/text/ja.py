@@ -2,6 +2,7 @@
 
 from contend.text.en import (
     AgreementWords,
+    ChartWords,
     FeedbackWords,
     Headings,
     NoteWords,
@@ -177,6 +178,14 @@ WORDS = Words(
         no_merge_asked="実行の設定に従い、編集者はレポートを統合しない。",
         gain_here="見込まれる向上: {points:.1f}点（このワークスペースの{count}回の実績）。",
         gain_shipped="見込まれる向上: およそ{points:.0f}点（短い文書での比較による）。",
+    ),
+    chart=ChartWords(
+        title="ラウンドごとの点数",
+        score="点数（100点満点）",
+        round="ラウンド{number}",
+        merge="統合",
+        editor="編集者の統合レポート",
+        published="公開",
     ),
     feedback=FeedbackWords(
         metrics_unscored="採点できなかった指標: {names}。ほかの指標だけで評価した",
