@@ -2,7 +2,7 @@
 
 PDF is made by WeasyPrint and the Word document by pandoc, each in a process of its own, which can be ended where a
 thread cannot. Both get the page that nh3 has cleaned, may fetch nothing and see no key: in a report stands what anybody
-may have written on the web.
+may have written on the web. Word's styles are in `word.py`.
 """
 
 import csv
@@ -13,11 +13,15 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 import nh3
 
 from contend.errors import ContendError, InputError, UnknownThread
+from contend.exports.word import finished, reference_document, styled_body
+from contend.models.record import Language, utc_now
 from contend.models.research import ResearchReport
 from contend.report import PublishedReport, to_bibtex
 from contend.settings import Settings
@@ -189,16 +193,29 @@ def to_docx(page: bytes) -> bytes:
     from pypandoc import get_pandoc_path  # noqa: PLC0415 - of the extra `export`
 
     head, body = re.split(r"(?<=<body>)", page.decode(), maxsplit=1)
+    language: Language = "ja" if '<html lang="ja"' in head else "en"
+    title = re.search(r"<title>[^<]*</title>", head)
     content = nh3.clean(
         body,
         tags=nh3.ALLOWED_TAGS - {"img"} - _LEFT_OUT,
         clean_content_tags=_LEFT_OUT | {"script", "style"},
-        attributes={"a": {"href", "id"}, "li": {"id"}, "h2": {"id"}, "ol": {"start"}},
+        attributes={
+            "a": {"class", "href", "id"},
+            "h2": {"id"},
+            "li": {"id"},
+            "ol": {"start"},
+            "p": {"class"},
+            "span": {"class"},
+        },
         url_schemes={"http", "https", "file"},
         link_rel=None,
     )
-    process = _run([get_pandoc_path(), *_DOCX], f"{head}{content}</body></html>".encode(), "docx")
-    return _output_of(process, "docx")
+    source = f'<html lang="{language}"><head>{title[0] if title else ""}</head>{styled_body(content, language)}</html>'
+    with TemporaryDirectory() as folder:
+        reference = Path(folder) / "reference.docx"
+        reference.write_bytes(reference_document())
+        process = _run([get_pandoc_path(), *_DOCX, f"--reference-doc={reference}"], source.encode(), "docx")
+    return finished(_output_of(process, "docx"), utc_now())
 
 
 def _require(module: str, kind: str) -> None:
