@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from contend.models.research import CitedSentence
-from contend.report import build_report, published_lines, to_html, with_ledger
+from contend.report import TeamScores, build_report, published_lines, to_html, with_ledger
 from fakes.reports import NOON, draft, passage, run_head, source
 
 TOLD = CitedSentence(text="It makes 4,200 units a month.", passages=["a"], quotes=["makes 4,200 units a month"])
@@ -26,7 +26,8 @@ def file(browser: Browser, tmp_path: Path) -> Iterator[Page]:
     printed = {each.statement for each in lines}
     ledger = with_ledger(report, made, [held], question="Why?", printed=printed, doubts={}, judged=printed)
     path = tmp_path / "report.html"
-    path.write_text(to_html(ledger, run_head(), "en", lines=lines), "utf-8")
+    head = run_head(scores=[TeamScores(team_name="Scout", scores={1: 0.8, 2: 0.9})])
+    path.write_text(to_html(ledger, head, "en", lines=lines), "utf-8")
     context = browser.new_context(viewport={"width": 400, "height": 800}, reduced_motion="reduce")
     page, wrong = context.new_page(), list[str]()
     page.on("request", lambda request: wrong.extend([] if request.url == path.as_uri() else [request.url]))
@@ -77,3 +78,23 @@ def test_a_filter_dims_all_other_statements_until_it_is_let_go(file: Page) -> No
     assert float(dimmed.evaluate("each => getComputedStyle(each).opacity")) < 0.5
     button.press("Enter")
     expect(file.locator(".s.dim")).to_have_count(0)
+
+
+def test_the_chart_of_the_contest_fits_a_phone_and_has_the_ink_of_a_dark_screen_and_of_paper(file: Page) -> None:
+    chart = file.get_by_role("img", name="Scores by round")
+    expect(chart).to_have_accessible_description("Scout: round 1 80.0, round 2 90.0")
+    box = chart.bounding_box() or {}
+    assert 0 <= box["x"] < box["x"] + box["width"] <= 400
+
+    def inks() -> list[str]:
+        parts = chart.locator("polyline"), chart.locator("text").first
+        return [
+            part.evaluate(f"it => getComputedStyle(it).{name}")
+            for part, name in zip(parts, ("stroke", "fill"), strict=True)
+        ]
+
+    light = inks()
+    file.emulate_media(color_scheme="dark")
+    assert all(ink != before for ink, before in zip(inks(), light, strict=True))
+    file.emulate_media(media="print")
+    assert inks() == ["rgb(0, 0, 0)"] * 2

@@ -25,10 +25,6 @@ def chart(head: ReportHead, language: Language = "en") -> Element:
     return fromstring(svg)  # noqa: S314 - the page is made here
 
 
-def described(svg: Element) -> str:
-    return svg.findtext(f"{SVG}desc") or ""
-
-
 def texts(svg: Element) -> list[str]:
     return [each.text or "" for each in svg.iter(f"{SVG}text")]
 
@@ -101,8 +97,8 @@ def test_a_reader_who_cannot_see_it_gets_all_scores_and_the_axes_have_labels(
     svg = chart(contest(published="editor", published_score=0.922, merged_score=0.922), language)
 
     assert svg.attrib["role"] == "img"
-    named = [each for name in svg.attrib["aria-labelledby"].split() for each in svg if each.get("id") == name]
-    assert [each.text for each in named] == [title, text]
+    by_id = {each.attrib["id"]: each.text for each in svg if "id" in each.attrib}
+    assert [by_id[svg.attrib[name]] for name in ("aria-labelledby", "aria-describedby")] == [title, text]
     assert {*axes} <= {*texts(svg)}
 
 

@@ -11,7 +11,7 @@ from contend.report.plain import plain_title
 from contend.text import WORDS, shorten
 
 ATTRIBUTES: Mapping[str, set[str]] = {
-    "svg": {"aria-labelledby", "class", "height", "role", "viewBox", "width", "xmlns"},
+    "svg": {"aria-describedby", "aria-labelledby", "class", "height", "role", "viewBox", "width", "xmlns"},
     "title": {"id"},
     "desc": {"id"},
     "g": {"class", "fill", "font-family", "font-size"},
@@ -87,7 +87,7 @@ class _Chart:
         height = _LEGEND_FROM + _LEGEND_ROW * len(self._series)
         root = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "class": "chart", "role": "img"})
         root.attrib |= {"width": f"{_WIDTH}", "height": f"{height}", "viewBox": f"0 0 {_WIDTH} {height}"}
-        root.attrib |= {"aria-labelledby": "chart-title chart-text"}
+        root.attrib |= {"aria-labelledby": "chart-title", "aria-describedby": "chart-text"}
         SubElement(root, "title", {"id": "chart-title"}).text = self._words.chart.title
         SubElement(root, "desc", {"id": "chart-text"}).text = "; ".join(map(self._alternative, self._series))
         drawing = SubElement(root, "g", {"fill": "currentColor", "font-family": "sans-serif", "font-size": "13"})
