@@ -22,6 +22,7 @@ from docx.text.paragraph import Paragraph
 from lxml.html import HtmlElement, fragment_fromstring, tostring
 
 from contend.models.record import Language
+from contend.report.kinds import JUDGEMENT, NOT_FOUND
 from contend.report.plain import DOUBTFUL_SIGN
 from contend.text import WORDS
 
@@ -87,14 +88,8 @@ def _paragraphs(item: HtmlElement) -> list[HtmlElement]:
 
 def _marks(language: Language) -> dict[str, str]:
     """The style of each mark, as it is printed."""
-    headings = WORDS[language].headings
-    marks = {
-        headings.judgement: "Judgement",
-        headings.not_found: "Not Found",
-        headings.calculated: "Calculated",
-        DOUBTFUL_SIGN: "Doubtful",
-    }
-    return {mark.strip(" *"): style for mark, style in marks.items()}
+    calculated = WORDS[language].headings.calculated.strip(" *")
+    return {JUDGEMENT: "Judgement", NOT_FOUND: "Not Found", calculated: "Calculated", DOUBTFUL_SIGN: "Doubtful"}
 
 
 def _style_marks(root: HtmlElement, styles: Mapping[str, str]) -> None:
