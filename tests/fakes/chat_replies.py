@@ -131,7 +131,7 @@ def _step(request: ChatRequest) -> dict[str, Any]:
     state = "partly" if held or held_before else "open"
     return {
         "thought": f"What is told of {shorten(request.theme, 100)}.",
-        "parts": [{"part": 1, "state": state, "passages": held[:60], "missing": ""}],
+        "parts": [{"part": 1, "state": state, "passages": held[:60], "missing": "", "notes": []}],
         "others": [],
         "give_up": [],
         "actions": _searches(request) if begins else [],

@@ -54,7 +54,7 @@ def step(
     **more: object,
 ) -> str:
     """A researcher's reply that holds these passages for a part; without actions it is the last."""
-    note = {"part": part, "state": state, "passages": list(hold), "missing": ""}
+    note = {"part": part, "state": state, "passages": list(hold), "missing": "", "notes": []}
     reply = {"thought": "On with it.", "parts": [note], "others": [], "give_up": list(give_up)}
     return json.dumps({**reply, "actions": list(actions), "done": not actions, **more})
 

@@ -52,7 +52,7 @@ async def test_points_of_the_plan_that_the_report_leaves_open_cost_coverage_and_
     open_point = "The price of volcanic basalt"
     parts = ["What a team searches", open_point]
     vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"parts": parts}), prompt="evaluator/criteria")
-    told = {"part": 1, "state": "answered", "passages": [1], "missing": ""}
+    told = {"part": 1, "state": "answered", "passages": [1], "missing": "", "notes": []}
     script(vendors, step(action("search", "What a team searches")), step(parts=[told]))
 
     write_kilns(contest.documents)

@@ -38,7 +38,7 @@ def pool_of(sizes: Sequence[int], *, held: Sequence[int] = (), parts: int = 2) -
 
 
 def note(part: int, *passages: int, state: str = "partly", missing: str = "") -> dict[str, Any]:
-    return {"part": part, "state": state, "passages": [*passages], "missing": missing}
+    return {"part": part, "state": state, "passages": [*passages], "missing": missing, "notes": []}
 
 
 def step(**said: Any) -> StepReply:  # noqa: ANN401 - any field of a reply

@@ -21,7 +21,7 @@ from contend.evidence.screening import by_address, orders_of, speaking_of
 from contend.llm import Answer
 from contend.models.evaluation import Submission
 from contend.models.replies import MergedReport, MergeReply
-from contend.models.research import Draft, Passage, SearchResult
+from contend.models.research import Draft, Part, Passage, SearchResult
 from contend.prompts.research import MergePrompt, ResearchHead, SourceDocument, StepLog, TeamReport
 from contend.report import build_report
 from contend.research.prompting import Numbering, shown_ids
@@ -201,10 +201,24 @@ async def _pool(
         pool = with_catalogue(empty_pool(state.get("parts", [])), [entry.url for entry in entries])
         for submission in submissions:
             pool = with_evidence(pool, evidence_of_submission(submission))
-        pool = with_parts(pool, submissions[0].parts or parts_of(pool))
+        pool = with_parts(pool, _noted_parts(submissions) or parts_of(pool))
     is_whole = bool(entries) and sum(entry.tokens for entry in entries) <= run.profile("writer").evidence_tokens
     tokens = run.profile("writer").catalogue_tokens // 2
     return pool, "" if is_whole else "\n".join(catalogue_lines(entries, tokens=tokens)), is_whole
+
+
+def _noted_parts(submissions: Sequence[Submission]) -> list[Part]:
+    """The parts as the best report's team left them, with what every team's researcher noted of each."""
+    return [
+        part.model_copy(
+            update={"notes": [*dict.fromkeys(note for each in submissions for note in _notes_of(each, number))]}
+        )
+        for number, part in enumerate(submissions[0].parts)
+    ]
+
+
+def _notes_of(submission: Submission, number: int) -> list[str]:
+    return submission.parts[number].notes if number < len(submission.parts) else []
 
 
 async def merge(work: Edit) -> Answer[MergeReply]:

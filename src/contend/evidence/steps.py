@@ -20,6 +20,8 @@ from contend.models.research import Part
 from contend.text import clean
 
 _MOST_FAULTS = 12
+_MOST_NOTES = 20
+"""Kept of a part, the newest."""
 
 
 class StepOutcome(NamedTuple):
@@ -61,7 +63,12 @@ def _parts(pool: EvidencePool, notes: Sequence[PartReply], ids: Sequence[str]) -
         counted = [each for each in dict.fromkeys([*part.passages, *new]) if each in held]
         update: dict[str, object] = {"passages": counted}
         if note:
-            update |= {"state": note.state, "missing": clean(note.missing, single_line=True)}
+            noted = [*part.notes, *(clean(each, single_line=True) for each in note.notes)]
+            update |= {
+                "state": note.state,
+                "missing": clean(note.missing, single_line=True),
+                "notes": [*dict.fromkeys(filter(None, noted))][-_MOST_NOTES:],
+            }
         yield part.model_copy(update=update)
 
 

@@ -52,12 +52,22 @@ class ActionReply(Reply):
 
 
 class PartReply(Reply):
-    """The progress on one part of the question: number, state, supporting passages, and what is missing."""
+    """The progress on one part of the question: number, state, supporting passages, and what is missing.
+
+    `notes`: what its answer must not overlook.
+    """
 
     part: WholeNumber = Field(ge=1, le=MOST_POINTS)
     state: PartState
     passages: list[WholeNumber] = Field(max_length=60)
     missing: str = Field(max_length=400)
+    notes: list[Annotated[str, Field(max_length=300)]] = Field(max_length=8)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_notes(cls, reply: object) -> object:
+        """A recording from before there were notes says nothing of them."""
+        return {"notes": [], **reply} if isinstance(reply, dict) else reply
 
 
 class StepReply(Reply):

@@ -77,14 +77,16 @@ PartState = Literal["open", "partly", "answered", "not_found"]
 class Part(Record):
     """One thing that a question asks for, and how far a team is with it.
 
-    `passages`: the ids of those that count for it; `missing`: what they do not tell; `nearest`: the ids of the nearest
-    passages of all own documents, where it is not answered.
+    `passages`: the ids of those that count for it; `missing`: what they do not tell; `notes`: what its answer must not
+    overlook, as the researcher saw it; `nearest`: the ids of the nearest passages of all own documents, where it is not
+    answered.
     """
 
     text: Text
     state: PartState = "open"
     passages: list[str] = Field(default_factory=list)
     missing: str = ""
+    notes: list[str] = Field(default_factory=list)
     nearest: list[str] = Field(default_factory=list)
 
 

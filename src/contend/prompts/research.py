@@ -168,6 +168,7 @@ class ShownPart(PromptPart):
     state: PartState = "open"
     passages: list[int] = []
     missing: Text = ""
+    notes: list[Text] = []
 
 
 class MarkedPlace(PromptPart):

@@ -95,6 +95,7 @@ class Numbering:
                 state=part.state,
                 passages=self._known(part.passages),
                 missing=part.missing,
+                notes=part.notes,
             )
             for number, part in enumerate(parts_of(self._pool), start=1)
         ]
