@@ -84,6 +84,21 @@ async def test_what_is_held_stays_over_steps_drafts_and_rounds_until_the_model_g
         assert [text in draft for text in _texts(steps[1], 1, 2, 3)] == [True, True, False]
 
 
+async def test_what_the_researcher_noted_while_reading_is_shown_to_its_next_step_to_writer_and_reviewer(
+    contest: Contest, vendors: Vendors
+) -> None:
+    noted = "The log has 1007 degrees, the plan 1010."
+    part = {"part": 1, "state": "partly", "passages": [1], "missing": "", "notes": [noted]}
+    script(vendors, step(HEAT), step(HEAT, parts=[part]), step())
+
+    await contest.run(THEME)
+
+    shown_to = [call.prompt for call in vendors.calls if noted in call.user]
+    assert shown_to[0] == "researcher/step"
+    assert {"research/write", "research/review"} <= {*shown_to}
+    assert "evaluator/verdicts" not in shown_to
+
+
 async def test_what_the_teams_report_draws_on_is_not_given_up_in_a_later_round(
     contest: Contest, vendors: Vendors
 ) -> None:

@@ -37,8 +37,10 @@ def pool_of(sizes: Sequence[int], *, held: Sequence[int] = (), parts: int = 2) -
     return hold(pool, [f"p{number}" for number in held], room=1_000_000)[0]
 
 
-def note(part: int, *passages: int, state: str = "partly", missing: str = "") -> dict[str, Any]:
-    return {"part": part, "state": state, "passages": [*passages], "missing": missing, "notes": []}
+def note(
+    part: int, *passages: int, state: str = "partly", missing: str = "", notes: Sequence[str] = ()
+) -> dict[str, Any]:
+    return {"part": part, "state": state, "passages": [*passages], "missing": missing, "notes": [*notes]}
 
 
 def step(**said: Any) -> StepReply:  # noqa: ANN401 - any field of a reply
@@ -80,6 +82,17 @@ def test_a_step_holds_what_counts_for_a_part_or_else_and_the_parts_are_as_it_say
     assert pool["steps"] == [
         {"number": 1, "round": 3, "thought": "It hums.", "held": ["p3", "p1", "p2"], "given_up": [], "results": []}
     ]
+
+
+def test_what_a_researcher_notes_of_a_part_stays_once_and_the_newest_where_it_is_much() -> None:
+    pool, disagreement = pool_of([10]), "a.md says 5 s, b.md 15 s."
+    for notes in ([disagreement], [f"{disagreement}\n", "B\nbreaks A."], [str(number) for number in range(8)]):
+        pool, _ = after_step(pool, step(parts=[note(1, notes=notes)]), round_number=1, room=100)
+
+    assert [part.notes for part in parts_of(pool)] == [[disagreement, "B breaks A.", *map(str, range(8))], []]
+    for notes in ([str(number) for number in range(begin, begin + 8)] for begin in (8, 16)):
+        pool, _ = after_step(pool, step(parts=[note(1, notes=notes)]), round_number=1, room=100)
+    assert parts_of(pool)[0].notes == [*map(str, range(4, 24))]
 
 
 def test_room_is_made_before_it_is_used_and_what_finds_none_is_told() -> None:
