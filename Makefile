@@ -73,6 +73,15 @@ demo-steps: $(VENV)/core ## play a research in steps over a guide that its model
 		--team archivist --depth quick --length brief --language en --no-learn --no-playbook \
 		--out $(DEMO)/steps --replay $(DEMO)/steps/recording.jsonl
 
+.PHONY: demo-ja
+demo-ja: $(VENV)/core ## play a contest in Japanese over the documents of a hot-spring inn, with recorded replies
+	@rm -f $(DEMO)/ja/report.md $(DEMO)/ja/report.html $(DEMO)/ja/report.json
+	@OPENAI_API_KEY= OPENAI_BASE_URL= TAVILY_API_KEY= CONTEND_RECORD= CONTEND_WORKSPACE=$(DEMO)/workspace \
+		$(BIN)/contend run "$$(cat $(DEMO)/ja/question.txt)" --docs $(DEMO)/ja/documents --source local \
+		--team archivist --team skeptic --depth standard --rounds 1:2 --length brief --language ja --dataset demo-ja \
+		--out $(DEMO)/ja --replay $(DEMO)/ja/recording.jsonl
+	@echo "レポートをブラウザーで開く:  file://$(CURDIR)/$(DEMO)/ja/report.html"
+
 # After a change of the demo, of reports or of the page. The picture needs Chromium.
 .PHONY: sample
 sample: $(VENV)/dev demo ## make the sample report, the notebook and the README's picture anew from the demo
@@ -132,4 +141,4 @@ judging: $(VENV)/dev ## print whether your model tells good reports from damaged
 
 .PHONY: clean
 clean: ## remove the environment, the site and the demo's files
-	rm -rf $(VENV) site $(DEMO)/workspace $(DEMO)/report.* $(DEMO)/steps/report.*
+	rm -rf $(VENV) site $(DEMO)/workspace $(DEMO)/report.* $(DEMO)/steps/report.* $(DEMO)/ja/report.*
