@@ -345,7 +345,7 @@ def progress_line(event: Event, language: Language) -> str:
     """What a chat says of an event; "" of those that it does not tell."""
     values = event.model_dump() | {"round": getattr(event, "round_number", 0)}
     if isinstance(event, events.RunStarted):
-        values["teams"] = ", ".join(event.teams)
+        values["teams"] = WORDS[language].between.join(event.teams)
     if isinstance(event, events.RoundScored | events.WinnerPicked):
         values["score"] = shown_score(event.score, language)
     if isinstance(event, events.WinnerPicked):

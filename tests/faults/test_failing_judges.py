@@ -215,7 +215,7 @@ def test_a_japanese_run_says_in_japanese_what_failed(contests: Contests) -> None
     run = contests.play("--rounds", "1:2", "--language", "ja")
 
     failures = (
-        r"チーム beta が失敗: model 'beta' at .+; 1ラウンドの後の続行判定に失敗し、チームはそのまま続けました（.+）"
+        r"チーム beta が失敗: model 'beta' at .+; 1ラウンドで続行の判定に失敗し、チームはそのまま続けました（.+）"
     )
     assert re.fullmatch(failures, run.message)
     report = contests.terminal("report", "faulty").out

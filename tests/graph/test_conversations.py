@@ -254,4 +254,4 @@ async def test_a_japanese_chat_sees_progress_in_japanese(contest: Contest, servi
         )
     ]
 
-    assert first.content == "- alpha, betaが調査を始めました。\n"
+    assert first.content == "- alpha、betaが調査を始めました。\n"

@@ -30,7 +30,7 @@ def test_the_appendix_tells_what_run_it_was(language: Language, snapshot: Snapsh
 
 
 @pytest.mark.parametrize(
-    ("language", "message"), [("en", "Published unscored: Scout"), ("ja", "未採点のまま掲載：Scout")]
+    ("language", "message"), [("en", "Published unscored: Scout"), ("ja", "未採点のまま公開：Scout")]
 )
 def test_without_a_score_nobody_is_called_the_winner(language: Language, message: str) -> None:
     assert f"- {message}\n" in head_markdown(run_head(best_score=None), language)
@@ -40,7 +40,7 @@ def test_without_a_score_nobody_is_called_the_winner(language: Language, message
     ("language", "fact"),
     [
         ("en", "- Published: editor's merge (91.5/100); best team: Scout (87.3/100)"),
-        ("ja", "- 公開：編集者の統合レポート（91.5/100）、最良のチーム: Scout（87.3/100）"),
+        ("ja", "- 公開：編集者の統合レポート（91.5/100）、最良のチームはScout（87.3/100）"),
     ],
 )
 def test_the_editors_merge_is_nobodys_win(language: Language, fact: str) -> None:
@@ -65,6 +65,13 @@ def test_a_report_is_shown_as_a_page(language: Language, snapshot: SnapshotAsser
     page = to_html(finished_report(language), run_head(), language)
 
     assert re.sub(r"<(style|script)>.*?</\1>| script-src '[^']+';", "", page, flags=re.DOTALL) == snapshot
+
+
+def test_a_japanese_page_says_at_its_head_in_japanese_why_a_source_was_off() -> None:
+    head = run_head(sources_off={"tavily": "TAVILY_API_KEY is not set"})
+    at_head = to_html(finished_report("ja"), head, "ja").partition('<section class="report">')[0]
+
+    assert "tavily（TAVILY_API_KEY が設定されていない）" in at_head
 
 
 def test_a_page_names_its_language_and_loads_nothing() -> None:

@@ -35,7 +35,7 @@ from contend.run_context import thread_of
 from contend.services import Services
 from contend.stores import thread_name
 from contend.team.support import cited_statements
-from contend.text import WORDS, NoteWords
+from contend.text import WORDS, Words
 
 EDITABLE = ("executive_summary", "key_findings", "detailed_analysis", "constraints_and_challenges")
 """What a person may edit of a report."""
@@ -280,23 +280,23 @@ def partial_notes(view: ContestView, language: Language) -> list[str]:
 
 def _forfeits(outcomes: Sequence[TeamOutcome], language: Language) -> list[str]:
     """A line for each reason: teams that one endpoint failed are named together."""
-    words = WORDS[language].notes
+    words, notes = WORDS[language], WORDS[language].notes
     by_reason: dict[tuple[str, str], list[str]] = {}
     for outcome in outcomes:
         status = outcome.status
         if status.status != "completed":
-            reason = (words.team_statuses.get(status.status, status.status), status.error_message or words.no_reason)
+            reason = (notes.team_statuses.get(status.status, status.status), status.error_message or notes.no_reason)
             by_reason.setdefault(reason, []).append(status.team_id)
     return [
-        words.team_ended.format(teams=_list_of(teams, words), status=status, why=why)
+        notes.team_ended.format(teams=_list_of(teams, words), status=status, why=why)
         for (status, why), teams in by_reason.items()
     ]
 
 
-def _list_of(teams: Sequence[str], words: NoteWords) -> str:
+def _list_of(teams: Sequence[str], words: Words) -> str:
     if len(teams) == 1:
-        return words.one_team.format(team=teams[0])
-    return words.several_teams.format(teams=", ".join(teams[:-1]), last=teams[-1])
+        return words.notes.one_team.format(team=teams[0])
+    return words.notes.several_teams.format(teams=words.between.join(teams[:-1]), last=teams[-1])
 
 
 async def whole_summary(services: Services, state: ContestState) -> ExecutionSummary | None:

@@ -211,10 +211,13 @@ def editor_lines(view: ContestView, language: Language) -> list[str]:
 
 def _speaking_sources(submission: Submission, language: Language) -> list[str]:
     """The documents with passages that speak to AI systems, each with the signals by which these are known."""
-    words = WORDS[language].signals
-    by_url = {url: ", ".join(words[signal] for signal in signals) for url, signals in submission.speaking.items()}
-    names = named_sources(submission.report, by_url, language)
-    return [f"{name} ({signals})" if signals else name for name, signals in zip(names, by_url.values(), strict=True)]
+    words = WORDS[language]
+    by_url = {
+        url: words.between.join(words.signals[signal] for signal in signals)
+        for url, signals in submission.speaking.items()
+    }
+    pairs = zip(named_sources(submission.report, by_url, language), by_url.values(), strict=True)
+    return [words.with_reason.format(text=name, reason=signals) if signals else name for name, signals in pairs]
 
 
 def named_sources(report: ResearchReport, urls: Iterable[str], language: Language) -> list[str]:
@@ -273,7 +276,7 @@ def _failures(view: ContestView, language: Language) -> Iterator[tuple[str, str]
     if incomplete := [metrics for metrics in open_metrics if metrics]:
         names = sorted({metric.name for metrics in incomplete for metric in metrics})
         played = count_text(len(rounds), "rounds", language)
-        line = words.unscored_in.format(count=len(incomplete), rounds=played, names=", ".join(names))
+        line = words.unscored_in.format(count=len(incomplete), rounds=played, names=WORDS[language].between.join(names))
         yield line, incomplete[0][0].reason
     if failures := [each.judge_failure for each in rounds if each.judge_failure]:
         yield words.round_judge_failed.format(rounds=count_text(len(failures), "rounds", language)), failures[0]

@@ -101,7 +101,7 @@ def _send_or_publish(now: Situation, first: TeamConfig) -> ContestStep:
     if not now.has_budget or not now.others:
         text = words.no_other_team if now.has_budget else words.no_budget
         return ContestStep(step="publish", reason=text.format(round=round_number, what=lacking))
-    reason = words.send.format(round=round_number, what=lacking, teams=_names(now.others))
+    reason = words.send.format(round=round_number, what=lacking, teams=_names(now.others, now.language))
     return ContestStep(step="send", reason=reason, teams=[team.team_id for team in now.others])
 
 
@@ -110,7 +110,7 @@ def _instead(now: Situation, first: TeamConfig) -> ContestStep:
     words = WORDS[now.language].steps
     if not now.waiting or not now.has_budget:
         return ContestStep(step="publish", reason=words.none_delivered)
-    reason = words.send_instead.format(team=first.name, teams=_names(now.waiting))
+    reason = words.send_instead.format(team=first.name, teams=_names(now.waiting, now.language))
     return ContestStep(step="send", reason=reason, teams=[team.team_id for team in now.waiting])
 
 
@@ -140,7 +140,7 @@ def _by_difference(language: Language, best: Delivered, *others: Delivered) -> C
     """An editor is worth its price where another report meets what the best one does not."""
     words = WORDS[language].steps
     gains = {each.team: each.shortfall.achieved - best.shortfall.achieved for each in others}
-    names = ", ".join(team for team, gain in gains.items() if gain)
+    names = WORDS[language].between.join(team for team, gain in gains.items() if gain)
     if not names:
         return ContestStep(step="publish", reason=words.alike.format(team=best.team))
     count = len(frozenset().union(*gains.values()))
@@ -152,8 +152,8 @@ def _approach(team: TeamConfig) -> dict[str, object]:
     return team.model_dump(exclude={"team_id", "name", "needs"})
 
 
-def _names(teams: Sequence[TeamConfig]) -> str:
-    return ", ".join(team.name for team in teams)
+def _names(teams: Sequence[TeamConfig], language: Language) -> str:
+    return WORDS[language].between.join(team.name for team in teams)
 
 
 def _cost(now: Situation) -> str:

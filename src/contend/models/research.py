@@ -304,11 +304,11 @@ class Disagreement(Record):
 
     def line(self, language: Language) -> str:
         """Between which teams, and what decided it, as Markdown. What each says stands in the JSON."""
-        words = WORDS[language].agreement
+        words, between = WORDS[language].agreement, WORDS[language].between
         names = {each.team_id: inert(each.team) for each in self.sides}
         team = names.get(self.decided, "")
         end = (words.decided if team else words.undecided).format(team=team, why=self.why).strip()
-        return words.point.format(point=self.point, teams=words.between.join(names.values()), end=end)
+        return words.point.format(point=self.point, teams=between.join(names.values()), end=end)
 
 
 SENTENCES_A_PARAGRAPH = 4

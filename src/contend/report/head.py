@@ -97,7 +97,8 @@ def shown_outcome(head: ReportHead, language: Language) -> tuple[str, str] | Non
         return words.published, words.merge_and_best.format(merged=merged, team=plain_title(head.winner), best=best)
     if head.best_score is None:
         return words.published_unscored, plain_title(head.winner)
-    return words.winner, f"{plain_title(head.winner)} ({shown_score(head.best_score, language)})"
+    best = shown_score(head.best_score, language)
+    return words.winner, words.with_reason.format(text=plain_title(head.winner), reason=best)
 
 
 def replies_line(head: ReportHead, language: Language) -> str | None:
@@ -125,17 +126,17 @@ def _facts(head: ReportHead, language: Language) -> Iterator[str]:
     yield fact(words.active_time, _duration(head.seconds, language))
     if head.models and not head.recorded:
         names = {*head.models.values()}
-        each = ", ".join(f"{role} {name}" for role, name in head.models.items())
+        each = words.between.join(f"{role} {name}" for role, name in head.models.items())
         yield fact(words.models, names.pop() if len(names) == 1 else each)
     if line := replies_line(head, language):
         yield plain_title(line)
     else:
         yield fact(words.usage, _usage(head.usage, language))
     lists = (
-        (words.sources_off, _with_reasons(head.sources_off, language)),
+        (words.sources_off, with_reasons(head.sources_off, language)),
         (words.left_out, map(inert, head.left_out)),
-        (words.unread, _with_reasons(head.unread, language)),
-        (words.missing, _with_reasons(head.missing, language)),
+        (words.unread, with_reasons(head.unread, language)),
+        (words.missing, with_reasons(head.missing, language)),
         (words.speaking, head.speaking),
         (words.withheld, head.withheld),
         (words.note, head.notes),
@@ -144,8 +145,10 @@ def _facts(head: ReportHead, language: Language) -> Iterator[str]:
     yield from (fact(name, line) for name, lines in lists for line in lines)
 
 
-def _with_reasons(reasons: dict[str, str], language: Language) -> list[str]:
-    return [f"{name} ({reason_text(reason, language)})" for name, reason in reasons.items()]
+def with_reasons(reasons: dict[str, str], language: Language) -> list[str]:
+    """Each name with its reason in the reader's language, such as `tavily (no key)`."""
+    text = WORDS[language].with_reason
+    return [text.format(text=name, reason=reason_text(reason, language)) for name, reason in reasons.items()]
 
 
 def _table(leaderboard: list[LeaderboardEntry], language: Language) -> Iterator[str]:
@@ -163,7 +166,7 @@ def _usage(usage: RunUsage, language: Language) -> str:
     if usage.cached_tokens:
         counts += words.from_cache.format(share=usage.cached_share)
     cost = words.cost_unknown if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    return f"{counts} ({cost})"
+    return words.with_reason.format(text=counts, reason=cost)
 
 
 def _duration(seconds: float, language: Language) -> str:

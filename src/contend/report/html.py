@@ -20,7 +20,7 @@ from contend.models.research import Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
 from contend.report.chart import ATTRIBUTES as CHART_ATTRIBUTES
 from contend.report.chart import chart_html
-from contend.report.head import ReportHead, head_markdown, replies_line, shown_outcome
+from contend.report.head import ReportHead, head_markdown, replies_line, shown_outcome, with_reasons
 from contend.report.kinds import SUM_MARK, legend_of
 from contend.report.ledger import PublishedReport
 from contend.report.plain import MARKS, in_ranges, numbers_in
@@ -261,7 +261,7 @@ def _glance(head: ReportHead, language: Language) -> str:
     glance = f'<span class="status {head.status}">{escape(status)}</span>'
     if outcome := shown_outcome(head, language):
         glance += f" {escape(outcome[0])}{words.colon}<strong>{escape(outcome[1])}</strong>"
-    off = [f"{words.sources_off}{words.colon}{name} ({reason})" for name, reason in head.sources_off.items()]
+    off = [f"{words.sources_off}{words.colon}{source}" for source in with_reasons(head.sources_off, language)]
     beware = [*filter(None, [replies_line(head, language)]), *head.notes, *head.warnings, *off]
     cautions = "".join(f'<p class="caution">{escape(clean(text, single_line=True))}</p>' for text in beware)
     more = f'<p><a class="more" href="{_ABOUT}">{escape(words.about_run)}</a></p>'

@@ -57,7 +57,7 @@ def _sources(parts: Sequence[PartPassages]) -> list[SearchResult]:
 def _summary(found: Sequence[PartPassages], parts: int, words: Words) -> str:
     if not found:
         return words.no_passage
-    files = ", ".join(_inline(file_name(url)) for url in _urls(found))
+    files = words.between.join(_inline(file_name(url)) for url in _urls(found))
     template = words.passages_found if parts == 1 else words.parts_found
     return template.format(count=len(found), parts=parts, files=files)
 

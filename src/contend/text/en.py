@@ -132,7 +132,6 @@ class AgreementWords(NamedTuple):
     found_statement: str = "{text} ({count} of {teams} teams)"
     heading: str = "Where the teams disagreed"
     point: str = "**{point}** ({teams}): {end}"
-    between: str = ", "
     decided: str = "the report follows {team}. {why}"
     undecided: str = "undecided. {why}"
 
@@ -343,6 +342,8 @@ class Words(NamedTuple):
     proof: ProofWords = ProofWords()
     steps: StepWords = StepWords()
     with_reason: str = "{text} ({reason})"
+    between: str = ", "
+    """Stands between the names of a list."""
     partly: str = "said in part: {reason}"
     merged_published: str = (
         "The report above was merged of the best parts of {count} teams' reports. "
