@@ -272,7 +272,7 @@ def test_the_terminal_says_of_a_replay_what_it_is(
     for output in (dry.out, result.out, status.out):
         assert text in " ".join(output.split())
     assert "nothing: no model is asked" in dry.out
-    assert re.search(r"モデルの応答: \d{4}-\d\d-\d\dに記録（モデル alpha, beta, gpt", japanese)
+    assert re.search(r"モデルの返答: \d{4}-\d\d-\d\dに記録（モデル alpha, beta, gpt", japanese)
 
 
 def lines_of(file: Path) -> list[dict[str, Any]]:

@@ -330,7 +330,7 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
         case events.RoundStarted():
             return tr("begins")
         case events.StepDone():
-            return tr(_STEPS[event.step], detail=event.detail)
+            return tr(_STEPS[event.step], detail=tr(event.detail))
         case events.RoundSubmitted():
             return tr("submitted {length}", length=ui.count_text(event.characters, "character"))
         case events.RoundScored():
@@ -402,5 +402,5 @@ def _unsupported_text(event: events.RoundScored) -> str:
     doubtful = [each for metric in event.metrics if metric.name == "citation_support" for each in metric.evidence]
     if not doubtful:
         return ""
-    sentences = " ".join(f"“{ui.plain(each)}”" for each in doubtful)
+    sentences = " ".join(tr("“{text}”", text=ui.plain(each)) for each in doubtful)
     return "; " + tr("not said by what it cites: {sentences}", sentences=sentences)

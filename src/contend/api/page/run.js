@@ -347,7 +347,7 @@ const stepRow = (name, content) => el("li", {}, el("span.what", {}, t(name)), el
 
 function stepLine(step, round, id, loops) {
   const key = step.step === "write" && step.iteration > 1 ? "revise" : step.step;
-  const content = [step.detail];
+  const content = [step.detail === "accepted" ? t("accepted") : step.detail];
   if (step.step === "plan" && step.plan) content.splice(0, 1, planPart(step));
   if (step.step === "search") content.push(actionsPart(round));
   if (step.step === "research") content.push(thoughtsPart(round));
