@@ -71,7 +71,7 @@ def test_a_japanese_page_says_at_its_head_in_japanese_why_a_source_was_off() -> 
     head = run_head(sources_off={"tavily": "TAVILY_API_KEY is not set"})
     at_head = to_html(finished_report("ja"), head, "ja").partition('<section class="report">')[0]
 
-    assert "tavily（TAVILY_API_KEY が設定されていない）" in at_head
+    assert "tavily (TAVILY_API_KEY が設定されていない)" in at_head
 
 
 def test_a_page_names_its_language_and_loads_nothing() -> None:

@@ -217,7 +217,7 @@ def _speaking_sources(submission: Submission, language: Language) -> list[str]:
         for url, signals in submission.speaking.items()
     }
     pairs = zip(named_sources(submission.report, by_url, language), by_url.values(), strict=True)
-    return [words.with_reason.format(text=name, reason=signals) if signals else name for name, signals in pairs]
+    return [f"{name} ({signals})" if signals else name for name, signals in pairs]
 
 
 def named_sources(report: ResearchReport, urls: Iterable[str], language: Language) -> list[str]:

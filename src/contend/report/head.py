@@ -147,8 +147,8 @@ def _facts(head: ReportHead, language: Language) -> Iterator[str]:
 
 def with_reasons(reasons: dict[str, str], language: Language) -> list[str]:
     """Each name with its reason in the reader's language, such as `tavily (no key)`."""
-    text = WORDS[language].with_reason
-    return [text.format(text=name, reason=reason_text(reason, language)) for name, reason in reasons.items()]
+    # The space ends an address, which would take in a Japanese bracket.
+    return [f"{name} ({reason_text(reason, language)})" for name, reason in reasons.items()]
 
 
 def _table(leaderboard: list[LeaderboardEntry], language: Language) -> Iterator[str]:
