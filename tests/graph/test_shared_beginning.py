@@ -1,13 +1,14 @@
 """Calls of a round begin with the same bytes, so that providers' caches serve them, whatever their replies' shapes."""
 
 import json
+import re
 from os.path import commonprefix
 from pathlib import Path
 
 import pytest
 
 from fakes.contests import Contest, write_workspace
-from fakes.kilns import THEME, write_kilns
+from fakes.kilns import THEME, TOO_FEW, action, prompts_of, script, step, write_kilns
 from fakes.vendors import Call, Vendors
 
 PART = "\n# Your part: "
@@ -74,6 +75,28 @@ async def test_a_quick_run_mends_what_its_judge_named_and_no_more(quick: Contest
     assert "Raise correctness." in revised.user
     assert "nobody follows fixes any more" in vendors.calls[second].user
     assert "nobody follows fixes any more" not in vendors.calls[first].user
+
+
+async def test_what_its_judge_saw_of_a_part_that_is_not_answered_is_before_who_mends(
+    quick: Contest, vendors: Vendors
+) -> None:
+    write_kilns(quick.documents)
+    search = action("search", "heat of the kilns at noon")
+    script(vendors, step(search), step(hold=(1,), state="partly"))
+
+    await quick.run(THEME, evidence_tokens=TOO_FEW)
+
+    judged = (
+        prompts_of(vendors, "evaluator/verdicts")[0]
+        .partition("# Nearest passages of all documents")[2]
+        .partition("# Submission")[0]
+    )
+    nearest = re.findall(r"^<P\d+-\w+>.*\n(.+)", judged, re.MULTILINE)
+    assert nearest
+    (drafted,) = prompts_of(vendors, "research/write")
+    assert not any(text in drafted for text in nearest)
+    mended = prompts_of(vendors, "research/revise")[-1]
+    assert all(text in mended for text in nearest)
 
 
 async def test_a_quick_run_ends_after_a_round_that_leaves_nothing_to_mend(quick: Contest, vendors: Vendors) -> None:

@@ -211,6 +211,9 @@ async def begin_round(work: Research, state: ResearchState) -> Research:
     pool = await _with_whole(replace(work, pool=pool))
     # A draft that is revised keeps what it rests on.
     pool, _ = hold(pool, work.draft.passages() if work.draft else [], room=work.room * 2)
+    if work.mends_only:
+        # What judges saw of parts that are not answered: their fixes may rest on it, and no step looks for it.
+        pool, _ = hold(pool, [each for part in pool["parts"] for each in part["nearest"]], room=work.room * 5 // 4)
     return work.with_pool({**pool, "steps_from": len(pool["steps"]), "held_then": [*pool["held"]]})
 
 
