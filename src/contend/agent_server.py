@@ -1,6 +1,7 @@
 """The Agent Server's entry point: each graph made once a process, guarded while it runs as the command line's are.
 
-It also plays the recorded demo: question, documents and options of `make demo`, with the replies beside them.
+It also plays the recorded demos: question, documents and options of `make demo` and `make demo-steps`, with the replies
+beside them.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
 from threading import Lock
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
@@ -84,12 +85,12 @@ class ServedGraph(ContendGraph):
                 yield part
 
     async def _of_run(self, config: RunnableConfig | None) -> ContendGraph:
-        """This graph; for a run that plays the demo the one on its recording, in process the one for code."""
+        """This graph; for a run that plays a demo the one on its recording, in process the one for code."""
         if self._is_in_process(config):
             return await asyncio.to_thread(graph_in_process, cast("GraphName", self.name))
-        if not DEMO.items() <= (config or {}).get("metadata", {}).items():
+        if (demo := demo_of((config or {}).get("metadata", {}))) is None:
             return self
-        graph = await asyncio.to_thread(served_graph, cast("GraphName", self.name), demo=True)
+        graph = await asyncio.to_thread(served_graph, cast("GraphName", self.name), demo=demo)
         if graph.services is self.services:
             return self
         return graph.copy({"checkpointer": self.checkpointer, "store": self.store})
@@ -186,54 +187,94 @@ _TURNS: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 """One run on a thread: the server begins a run before the one whose place it takes has ended."""
 
 
-def _services(*, demo: bool = False) -> Services:
-    """Of this process, or for its runs of the demo. Blocking."""
+def _services(demo: "DemoName | None" = None) -> Services:
+    """Of this process, or for its runs of a demo. Blocking."""
     with _OPENING:
-        return _process_services(demo=demo)
+        return _process_services(demo)
 
 
 @cache
-def _process_services(*, demo: bool) -> Services:
-    if not demo:
+def _process_services(demo: "DemoName | None") -> Services:
+    if demo is None:
         return Services(load_settings(), served=True)
     # The same workspace, in which no model and no service is asked: replies come from the demo's recording.
-    live = _process_services(demo=False)
-    folders = [*live.settings.served_folders, str(resource("demo/documents"))]
-    recording = {"replay": resource("demo/recording.jsonl"), "record": None, "tavily_api_key": None}
+    live, folder = _process_services(None), _DEMOS[demo].folder
+    folders = [*live.settings.served_folders, str(resource(f"{folder}/documents"))]
+    recording = {"replay": resource(f"{folder}/recording.jsonl"), "record": None, "tavily_api_key": None}
     services = Services(live.settings.model_copy(update={**recording, "served_folders": folders}), served=True)
     services.record = live.record  # one writer a process
     return services
 
 
-DEMO = {"contend": "demo"}
-"""The metadata of a run that plays the recorded demo."""
+DemoName = Literal["contest", "steps"]
+
+
+class _Recorded(NamedTuple):
+    """The shipped folder of a recorded run, and the options under which its replies were recorded."""
+
+    folder: str
+    options: Mapping[str, Any]
+
+
+_DEMOS: Mapping[DemoName, _Recorded] = {
+    "contest": _Recorded(
+        "demo",
+        {
+            "teams": ["archivist", "skeptic", "scout"],
+            "depth": "standard",
+            "min_rounds": 1,
+            "max_rounds": 2,
+            "length": "brief",
+            "language": "en",
+            "dataset": "demo",
+        },
+    ),
+    # Its model's context, which is why it goes in steps, stands in the recording.
+    "steps": _Recorded(
+        "demo/steps",
+        {
+            "teams": ["archivist"],
+            "depth": "quick",
+            "length": "brief",
+            "language": "en",
+            "learn": False,
+            "playbook": False,
+        },
+    ),
+}
 
 
 class Demo(NamedTuple):
-    """The question and the options under which the demo's replies were recorded."""
+    """The question and the options under which a demo's replies were recorded."""
 
     theme: str
     options: RunOptions
 
 
-def recorded_demo() -> Demo | None:
-    """None where this install has no demo. Blocking."""
+def recorded_demo(name: DemoName = "contest") -> Demo | None:
+    """None where this install does not have it. Blocking."""
+    folder, options = _DEMOS[name]
     try:
-        theme, documents = resource("demo/question.txt").read_text("utf-8").strip(), resource("demo/documents")
+        theme, documents = (
+            resource(f"{folder}/question.txt").read_text("utf-8").strip(),
+            resource(f"{folder}/documents"),
+        )
     except FileNotFoundError:
         return None
-    options = RunOptions(
-        documents=[str(documents)],
-        sources=["local"],
-        teams=["archivist", "skeptic", "scout"],
-        depth="standard",
-        min_rounds=1,
-        max_rounds=2,
-        length="brief",
-        language="en",
-        dataset="demo",
-    )
-    return Demo(theme, options)
+    return Demo(theme, RunOptions.model_validate({**options, "documents": [str(documents)], "sources": ["local"]}))
+
+
+def demo_metadata(name: DemoName) -> dict[str, str]:
+    """The metadata of a run that plays a demo, and of its thread."""
+    return {"contend": "demo", "demo": name}
+
+
+def demo_of(metadata: Mapping[str, Any]) -> DemoName | None:
+    """The demo that a run with this metadata plays; None for any other run."""
+    if metadata.get("contend") != "demo":
+        return None
+    # Earlier releases had the contest only, and did not name it.
+    return next((name for name in _DEMOS if name == metadata.get("demo")), "contest")
 
 
 @cache
@@ -245,9 +286,9 @@ def graph_in_process(name: GraphName) -> ContendGraph:
     return build_graph(name, services)
 
 
-async def server_services(*, demo: bool = False) -> Services:
-    """The container of this server's process, or the demo's: its graphs and its HTTP API share them."""
-    return await asyncio.to_thread(_services, demo=demo)
+async def server_services(demo: DemoName | None = None) -> Services:
+    """The container of this server's process, or a demo's: its graphs and its HTTP API share them."""
+    return await asyncio.to_thread(_services, demo)
 
 
 _RUNS_AT_WORK: set[str] = set()
@@ -322,7 +363,7 @@ def note_rollbacks(saver: BaseCheckpointSaver[Any]) -> None:
 
 
 @cache
-def served_graph(name: GraphName, *, demo: bool = False) -> ServedGraph:
+def served_graph(name: GraphName, *, demo: DemoName | None = None) -> ServedGraph:
     """A graph for an Agent Server, which brings the checkpointer. Blocking.
 
     The files in `graphs/` hold graphs and not factories: other servers than LangGraph's call a factory in their own
@@ -331,5 +372,5 @@ def served_graph(name: GraphName, *, demo: bool = False) -> ServedGraph:
     Raises:
         InputError: a config file, prompt or setting is not usable.
     """
-    services = _services(demo=demo)
+    services = _services(demo)
     return as_subclass(ServedGraph, build_graph(name, services))

@@ -1,4 +1,4 @@
-"""The recorded demo over the HTTP API, on a server without a key."""
+"""The recorded demos over the HTTP API, on a server without a key."""
 
 from collections.abc import Iterator
 
@@ -14,11 +14,15 @@ def keyless(keyless_server: Server) -> Iterator[Api]:
         yield client
 
 
-def test_the_recorded_demo_plays_without_a_key(keyless: Api) -> None:
-    response = keyless.http.post("/research/demo")
-
+def play(keyless: Api, query: str = "") -> str:
+    response = keyless.http.post(f"/research/demo{query}")
     assert response.status_code == 202, response.text
-    research = response.json()["research_id"]
+    return str(response.json()["research_id"])
+
+
+def test_the_recorded_demo_plays_without_a_key(keyless: Api) -> None:
+    research = play(keyless)
+
     events = [*keyless.events(research)]
     assert events[-1]["status"] == "completed"
     details = keyless.get(f"/research/{research}")
@@ -31,6 +35,29 @@ def test_the_recorded_demo_plays_without_a_key(keyless: Api) -> None:
     sources = keyless.get(f"/research/{research}/report?format=json")["sources"]
     assert sources_compared == sources[: len(sources_compared)]
     assert len(sources_compared) == len(sources) - 1
+
+
+def test_the_second_demo_is_one_team_that_goes_step_by_step_and_leaves_no_lesson(keyless: Api) -> None:
+    research = play(keyless, "?name=steps")
+
+    events = [*keyless.events(research)]
+    assert events[-1]["status"] == "completed"
+    details = keyless.get(f"/research/{research}")
+    assert "recorded on" in details["models"]["replies"]
+    assert [team["team_id"] for team in details["teams"]] == ["archivist"]
+    assert len({each["iteration"] for each in events if each.get("step") == "research"}) > 1
+    assert {"round_scored", "report_published"} <= {each["type"] for each in events}
+    assert not [each for each in events if each["type"] == "learned"]
+
+
+def test_a_demo_of_another_name_is_refused_with_the_names_that_there_are(keyless: Api) -> None:
+    before = keyless.get("/research")["total"]
+
+    response = keyless.http.post("/research/demo?name=race")
+
+    assert response.status_code == 422
+    assert response.json() == {"detail": "name: Input should be 'contest' or 'steps' (given: 'race')", "field": "name"}
+    assert keyless.get("/research")["total"] == before
 
 
 def test_without_a_key_and_documents_a_research_is_refused_with_what_to_give(keyless: Api) -> None:

@@ -131,7 +131,7 @@ def test_the_first_view_takes_under_300_kilobytes_and_nothing_is_asked_of_anybod
     answers: list[Response] = []
     page.on("response", lambda answer: answers.append(answer))  # noqa: PLW0108 - Playwright wraps functions only
     page.goto(f"{keyless_server.url}/app/")
-    expect(page.get_by_role("button", name="Watch a recorded contest")).to_be_visible()
+    expect(page.get_by_role("button", name="Watch a contest")).to_be_visible()
     size = sum(len(answer.body()) for answer in answers)
     for view in VIEWS[1:]:
         page.goto(f"{keyless_server.url}/app/{view.format(demo=demo)}")

@@ -200,7 +200,7 @@ def test_without_a_key_a_recorded_contest_comes_first_at_a_pace_that_one_can_fol
     page.goto(f"{keyless_server.url}/app/")
     expect(page.get_by_text("No language model is set")).to_be_visible()
     first = page.locator("main").get_by_role("button").first
-    expect(first).to_have_text("Watch a recorded contest")
+    expect(first).to_have_text("Watch a contest")
     first.press("Enter")
 
     play = page.get_by_role("group", name="Show step by step").get_by_role("button")

@@ -17,7 +17,7 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEntityError
 
 from contend import app
-from contend.agent_server import DEMO, server_services
+from contend.agent_server import DemoName, demo_metadata, demo_of, server_services
 from contend.api.models import (
     RESEARCH_STATUS,
     ResearchDetails,
@@ -89,7 +89,7 @@ class ServerQueue:
         theme: str,
         context: Mapping[str, Any] | None,
         *,
-        demo: bool = False,
+        demo: DemoName | None = None,
         **question_or_answer: Any,  # noqa: ANN401 - the SDK's
     ) -> None:
         """Queue a run on a thread, by `input` or `command`. Threads that began elsewhere are made known to the server.
@@ -102,18 +102,18 @@ class ServerQueue:
             raise InputError(
                 f"research {thread_id}: a run that the command line named goes on there: `{resume_command(thread_id)}`"
             )
-        kind = DEMO if demo else {"contend": "research"}
+        kind = demo_metadata(demo) if demo else {"contend": "research"}
         thread = await self.client.threads.create(
             thread_id=thread_id, if_exists="do_nothing", graph_id=GRAPH, metadata={**kind, "theme": theme}
         )
-        is_demo = DEMO.items() <= (thread.get("metadata") or {}).items()
+        demo_of_thread = demo_of(thread.get("metadata") or {})
         try:
             await self.client.runs.create(
                 thread_id,
                 GRAPH,
                 **question_or_answer,
                 context=context,
-                metadata=DEMO if is_demo else None,
+                metadata=demo_metadata(demo_of_thread) if demo_of_thread else None,
                 durability="sync",
                 multitask_strategy="reject",
             )

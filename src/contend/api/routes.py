@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 from fastapi import APIRouter, Depends, Path, Query
 
 from contend import app
-from contend.agent_server import recorded_demo, server_services
+from contend.agent_server import DemoName, recorded_demo, server_services
 from contend.api import models
 from contend.api.progress import progress_of
 from contend.api.requests import BUSY, NOT_FOUND, PROBLEMS, WITH_BODY, LimitedRoute
@@ -53,14 +53,20 @@ async def estimate_research(request: models.ResearchRequest, live: Live) -> mode
 
 
 @researches.post("/demo", status_code=202)
-async def play_demo(live: Live) -> models.ResearchResponse:
-    """Play the recorded demo: three teams over the documents of a ferry company. It needs no key and spends nothing."""
-    demo = await asyncio.to_thread(recorded_demo)
+async def play_demo(
+    live: Live, name: Annotated[DemoName, Query(description="Which one.")] = "contest"
+) -> models.ResearchResponse:
+    """Play a recorded demo: a `contest` of three teams, or one team's research in `steps`. It needs no key and is free.
+
+    The contest is over the documents of a ferry company, the research in steps over a guide that its model cannot read
+    whole.
+    """
+    demo = await asyncio.to_thread(recorded_demo, name)
     if demo is None:
-        raise InputError("demo: this install has none; play it in a clone of contend, by `make demo`")
-    await app.dry_run(demo.theme, options=demo.options, services=await server_services(demo=True))
+        raise InputError(f"demo: this install has no {name!r}; play it in a clone of contend, by `make demo`")
+    await app.dry_run(demo.theme, options=demo.options, services=await server_services(name))
     thread = str(uuid4())
-    await live.queue.run(thread, demo.theme, input_options(demo.options), demo=True, input={"theme": demo.theme})
+    await live.queue.run(thread, demo.theme, input_options(demo.options), demo=name, input={"theme": demo.theme})
     return models.ResearchResponse(research_id=thread, status="started", message=IN_QUEUE)
 
 

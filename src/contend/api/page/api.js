@@ -63,7 +63,7 @@ export const api = {
   uploads: (run) => ask("GET", `research/${id(run)}/uploads`),
   deleteUpload: (run, name) => ask("DELETE", `research/${id(run)}/uploads/${id(name)}`),
   followUp: (run, request) => ask("POST", `research/${id(run)}/follow-up`, request),
-  demo: () => ask("POST", "research/demo"),
+  demo: (name) => ask("POST", `research/demo?name=${id(name)}`),
   dryRun: (request) => ask("POST", "research/dry-run", request),
   list: (search = "", offset = 0, limit = 20) => ask("GET", `research?${new URLSearchParams({ search, offset, limit })}`),
   get: (run) => ask("GET", `research/${id(run)}`),

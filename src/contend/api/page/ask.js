@@ -1,4 +1,4 @@
-/** The first view: watch a recorded contest, or ask a question, see what it may cost, start; recent runs below. */
+/** The first view: watch a recorded run, or ask a question, see what it may cost, start; recent runs below. */
 
 import { api, newId } from "./api.js";
 import { attachments } from "./attachments.js";
@@ -28,20 +28,25 @@ export function showAsk(main, _rest, query) {
   return () => { list.stop(); form.leave(); removeEventListener("pagehide", form.leave); };
 }
 
-/** The way to the recorded contest, shown at a pace that one can follow. */
+const DEMOS = ["contest", "steps"];
+
+/** The way to the recorded runs, shown at a pace that one can follow. */
 function demoCard(isFirst) {
   const notice = el("div");
-  const play = async (event) => {
+  const play = async (event, name) => {
     event.target.disabled = true;
     try {
-      const { research_id } = await api.demo();
+      const { research_id } = await api.demo(name);
       location.hash = `#/run/${research_id}/watch?show`;
     } catch (error) {
       event.target.disabled = false;
       refill(notice, problem(error));
     }
   };
-  return el("section.card.demo", { "aria-label": t("demo") }, el("p", {}, t("demo_hint")), el("div.row", {}, el(isFirst ? "button.main" : "button", { type: "button", onclick: play }, t("demo"))), notice);
+  const offer = (name, place) => el("div", {},
+    el(isFirst && place === 0 ? "button.main" : "button", { type: "button", onclick: (event) => play(event, name), "aria-describedby": `demo-${name}` }, t(`demo_${name}`)),
+    el("p.small", { id: `demo-${name}` }, t(`demo_${name}_hint`)));
+  return el("section.card.stack.demo", { "aria-label": t("demo") }, el("p", {}, t("demo_hint")), el("div.grid", {}, DEMOS.map(offer)), notice);
 }
 
 /**
