@@ -5,11 +5,11 @@ from typing import Any
 from contend.approval import WAITING
 from contend.errors import InputError, UnknownThread
 from contend.models.evaluation import Criterion, CriterionLevel, MetricScore
-from contend.models.events import CriteriaSet, ReportMerged
+from contend.models.events import CriteriaSet, ReportMerged, RoundSubmitted
 from contend.models.record import Record
-from contend.models.research import ResearchReport
 from contend.models.round import ExitReason, LeaderboardEntry, RoundRow
 from contend.models.task import ExecutionRow, RunStatus, RunUsage, TeamStatus
+from contend.report import PublishedReport
 from contend.settings import Settings
 from contend.stores import is_leased, thread_name
 from contend.stores.record import RecordStore
@@ -75,10 +75,28 @@ async def judged_criteria(record: RecordStore, run: StoredRun) -> list[JudgedCri
 
 
 def _winners_metrics(run: StoredRun) -> list[MetricScore]:
-    """Of the best round of the team that came first."""
+    best = _winners_round(run)
+    return best.metrics if best else []
+
+
+def _winners_round(run: StoredRun) -> RoundRow | None:
     entry = next((each for each in run.leaderboard if each.team_id == run.execution.winner_team_id), None)
     best = [row for row in run.rounds if entry and (row.team_id, row.round_number) == (entry.team_id, entry.best_round)]
-    return best[0].metrics if best else []
+    return best[0] if best else None
+
+
+async def winners_submission(record: RecordStore, run: StoredRun) -> RoundSubmitted | None:
+    """The event that names the best team's best report; None where the run has none."""
+    best = _winners_round(run)
+    told = await record.events_of(run.execution.execution_id, "round_submitted")
+    of_round = [
+        each
+        for each in told
+        if isinstance(each, RoundSubmitted)
+        and best is not None
+        and (each.team_id, each.round_number) == (best.team_id, best.round_number)
+    ]
+    return of_round[-1] if of_round else None
 
 
 async def status_of(settings: Settings, execution: ExecutionRow) -> RunStatus:
@@ -98,7 +116,7 @@ def is_waiting(execution: ExecutionRow) -> bool:
     return execution.status == "interrupted" and execution.message.startswith(WAITING)
 
 
-def report_of(settings: Settings, execution: ExecutionRow) -> ResearchReport | None:
+def report_of(settings: Settings, execution: ExecutionRow) -> PublishedReport | None:
     """The report of a thread's newest run; None where its folder has none, or one of an earlier run. Blocking.
 
     Raises:
@@ -106,7 +124,7 @@ def report_of(settings: Settings, execution: ExecutionRow) -> ResearchReport | N
     """
     path = settings.folder / "results" / thread_name(execution.thread_id) / "report.json"
     try:
-        report = ResearchReport.model_validate_json(path.read_text("utf-8"))
+        report = PublishedReport.model_validate_json(path.read_text("utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:

@@ -1,6 +1,7 @@
 """The recorded demos over the HTTP API, on a server without a key."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
@@ -37,6 +38,40 @@ def test_the_recorded_demo_plays_without_a_key(keyless: Api) -> None:
     assert len(sources_compared) == len(sources) - 1
 
 
+def test_of_a_published_merge_all_statements_are_told_with_those_of_the_best_team_that_they_changed(
+    keyless: Api,
+) -> None:
+    research = play(keyless, "?name=contest")
+    keyless.until(research, "status", status="completed")
+    details = keyless.get(f"/research/{research}")
+    assert details["published"] == "editor"
+
+    merge = keyless.get(f"/research/{research}/merge")
+
+    assert merge["team_id"] == details["winner_team_id"]
+    found, report = merge["statements"], keyless.get(f"/research/{research}/report?format=json")
+    published = {bare(each["text"]) for each in report["statements"]}
+    second = [*(text_of(each, "second") for each in found["changed"]), *found["only_second"]]
+    assert found["changed"]
+    assert {*second} <= published
+    assert len(second) + found["common"] == len(published)
+    # A row of a table is told with the names of its columns, and printed without.
+    first = [*(text_of(each, "first") for each in found["changed"]), *found["only_first"]]
+    own = bare(keyless.http.get(f"/research/{research}/documents/{merge['document']}").text)
+    assert [each for each in first if "; " not in each and each.rstrip(".") not in own] == []
+    same = keyless.get(f"/research/{research}/compare/{research}")["statements"]
+    assert same == {"common": len(published), "changed": [], "only_first": [], "only_second": []}
+
+
+def bare(markdown: str) -> str:
+    """Without emphasis, marks and kinds."""
+    return re.sub(r"\*|\[[^\]]*\]| \([a-z ]+\)(?=\.)", "", markdown)
+
+
+def text_of(words: Sequence[Mapping[str, str]], side: str) -> str:
+    return "".join(each["text"] for each in words if each["side"] in {"both", side})
+
+
 def test_the_second_demo_is_one_team_that_goes_step_by_step_and_leaves_no_lesson(keyless: Api) -> None:
     research = play(keyless, "?name=steps")
 
@@ -48,6 +83,9 @@ def test_the_second_demo_is_one_team_that_goes_step_by_step_and_leaves_no_lesson
     assert len({each["iteration"] for each in events if each.get("step") == "research"}) > 1
     assert {"round_scored", "report_published"} <= {each["type"] for each in events}
     assert not [each for each in events if each["type"] == "learned"]
+    refusal = keyless.http.get(f"/research/{research}/merge")
+    assert refusal.status_code == 404
+    assert "has published no merged report" in refusal.json()["detail"]
 
 
 def test_a_demo_of_another_name_is_refused_with_the_names_that_there_are(keyless: Api) -> None:

@@ -1,5 +1,6 @@
 """The HTTP research API in a real Agent Server, as a program or a page uses it."""
 
+import json
 import time
 from itertools import islice
 from pathlib import Path
@@ -278,6 +279,20 @@ def test_the_history_is_searched_and_paged(api: Api, finished: str) -> None:
     assert not both["same_question"]
     assert both["first"]["statistics"]["iterations"] >= 1
     assert both["common_sources"]
+    assert both["statements"]["common"] + len(both["statements"]["changed"]) + len(both["statements"]["only_first"]) > 1
+
+
+def test_a_report_of_a_release_without_a_ledger_is_compared_without_its_statements(api: Api, finished: str) -> None:
+    old = finished_research(api)
+    file = api.server.workspace / "results" / old / "report.json"
+    values = json.loads(file.read_text("utf-8"))
+    del values["statements"], values["passages"]
+    file.write_text(json.dumps(values), "utf-8")
+
+    compared = api.get(f"/research/{finished}/compare/{old}")
+
+    assert compared["statements"] is None
+    assert compared["common_sources"]
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ VIEWS = [
     "#/playbook",
     "#/playbook/demo",
     "#/compare/{demo}/{demo}",
+    "#/changes/{demo}",
     "#/nowhere",
 ]
 # Each width, colours and language with each other once.

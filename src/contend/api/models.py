@@ -13,6 +13,7 @@ from contend.models.record import Identifier, QuestionText, Record, Score, Threa
 from contend.models.research import SearchResult
 from contend.models.round import ExitReason, LeaderboardEntry
 from contend.models.task import Publication, RunStatus, RunUsage, TeamStatus
+from contend.report import StatementChanges
 from contend.settings import CheckpointerType
 from contend.stored_runs import JudgedCriterion
 
@@ -264,7 +265,10 @@ class Side(Record):
 
 
 class ResearchComparison(Record):
-    """Two researches side by side. Sources are those that the reports cite, told apart by their addresses."""
+    """Two researches side by side. Sources are those that the reports cite, told apart by their addresses.
+
+    `statements`: what the reports say differently; null where one of the two has no ledger of statements.
+    """
 
     same_question: bool
     first: Side
@@ -272,6 +276,19 @@ class ResearchComparison(Record):
     common_sources: list[str]
     only_first: list[str]
     only_second: list[str]
+    statements: StatementChanges | None = None
+
+
+class MergeChanges(Record):
+    """What the editor's published report says otherwise than the best team's, which is the `first` of `statements`.
+
+    `document`: the team's report, under …/documents.
+    """
+
+    team_id: Identifier
+    team_name: str
+    document: str
+    statements: StatementChanges
 
 
 class Health(Record):

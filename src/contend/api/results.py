@@ -17,13 +17,13 @@ from contend.api.requests import NOT_FOUND, Responses
 from contend.api.researches import Researches
 from contend.api.routes import Live, ResearchId, research, router
 from contend.errors import UnknownThread
+from contend.evidence import with_texts
 from contend.exports import MEDIA, ReportFormat, report_file, scores_csv
 from contend.models.events import KeptEvent, SearchDone, StepDone
 from contend.models.record import IDENTIFIER_RULE, THREAD_CHARACTERS, Identifier
-from contend.models.research import ResearchReport
-from contend.report import PAGE_POLICY
+from contend.report import PAGE_POLICY, PublishedReport, published_lines, statement_changes, with_ledger
 from contend.standings import Standings, standings
-from contend.stored_runs import StoredRun, judged_criteria, read_run, report_of
+from contend.stored_runs import StoredRun, judged_criteria, read_run, report_of, winners_submission
 from contend.stores import checked_thread
 
 _NUMBER = r"^[0-9]{1,18}$"
@@ -128,24 +128,18 @@ async def get_report(
     if kind == "csv":  # also of a run without a report
         content = scores_csv(await read_run(live.services.record, settings, checked_thread(research_id)))
     else:
-        report = await _report(live, research_id)
+        details = await live.details(research_id)
+        if (report := await _report(live, details)) is None:
+            raise UnknownThread(f"research {research_id!r} has no report: it is {details.outcome or details.status}")
         content = await asyncio.to_thread(report_file, settings, research_id, report, kind)
     headers = {"Content-Security-Policy": PAGE_POLICY} if kind == "html" else None
     return Response(content, media_type=MEDIA[kind], headers=headers)
 
 
-async def _report(live: Researches, research_id: str) -> ResearchReport:
-    """The report of the newest run.
-
-    Raises:
-        UnknownThread: it has none.
-    """
-    details = await live.details(research_id)
+async def _report(live: Researches, details: models.ResearchDetails) -> PublishedReport | None:
+    """The report of the newest run; None where it has none."""
     row = await live.services.record.latest_execution(details.research_id) if details.has_report else None
-    newest = await asyncio.to_thread(report_of, live.services.settings, row) if row else None
-    if newest is None:
-        raise UnknownThread(f"research {research_id!r} has no report: it is {details.outcome or details.status}")
-    return newest
+    return await asyncio.to_thread(report_of, live.services.settings, row) if row else None
 
 
 @research.get("/statistics")
@@ -165,9 +159,11 @@ async def get_statistics(research_id: ResearchId, live: Live) -> models.Research
 
 @research.get("/compare/{other_id}")
 async def compare_researches(research_id: ResearchId, other_id: ResearchId, live: Live) -> models.ResearchComparison:
-    """Two researches side by side."""
+    """Two researches side by side, with what their reports say differently."""
     one, other = await _side(live, research_id), await _side(live, other_id)
     urls, others = [source.url for source in one.sources], [source.url for source in other.sources]
+    reports = [await _report(live, side.research) for side in (one, other)]
+    ledgers = [report.statements for report in reports if report and report.statements]
     return models.ResearchComparison(
         same_question=one.research.theme.strip() == other.research.theme.strip(),
         first=one,
@@ -175,12 +171,13 @@ async def compare_researches(research_id: ResearchId, other_id: ResearchId, live
         common_sources=[url for url in urls if url in others],
         only_first=[url for url in urls if url not in others],
         only_second=[url for url in others if url not in urls],
+        statements=await asyncio.to_thread(statement_changes, *ledgers) if len(ledgers) == len(reports) else None,
     )
 
 
 async def _side(live: Researches, research_id: str) -> models.Side:
     details = await live.details(research_id)
-    newest = await _report(live, research_id) if details.has_report else None
+    newest = await _report(live, details)
     record, settings = live.services.record, live.services.settings
     run = await read_run(record, settings, details.research_id) if details.execution_id else None
     return models.Side(
@@ -191,6 +188,35 @@ async def _side(live: Researches, research_id: str) -> models.Side:
         sources=newest.cited_sources() if newest else [],
         executive_summary=newest.executive_summary if newest else "",
         key_findings=newest.key_findings if newest else [],
+    )
+
+
+@research.get("/merge")
+async def get_merge_changes(research_id: ResearchId, live: Live) -> models.MergeChanges:
+    """What the editor's published report says otherwise than the best team's."""
+    details = await live.details(research_id)
+    record, settings = live.services.record, live.services.settings
+    report = await _report(live, details) if details.published == "editor" else None
+    best = await winners_submission(record, await read_run(record, settings, details.research_id)) if report else None
+    if report is None or best is None:
+        raise UnknownThread(f"research {research_id!r} has published no merged report: see `published` of a research")
+    handed_in = await _handed_in(live, best.document)
+    return models.MergeChanges(
+        team_id=best.team_id,
+        team_name=next(entry.team_name for entry in details.leaderboard if entry.team_id == best.team_id),
+        document=best.document,
+        statements=await asyncio.to_thread(statement_changes, handed_in.statements, report.statements),
+    )
+
+
+async def _handed_in(live: Researches, document: str) -> PublishedReport:
+    """A team's own report with its ledger, as it would have been published."""
+    submission = await live.services.require_submission(document)
+    passages = await with_texts(live.services.documents, submission.passages)
+    draft, lines = submission.draft, published_lines(submission.draft, passages, submission.results)
+    printed = {each.statement for each in lines}
+    return await asyncio.to_thread(
+        with_ledger, submission.report, draft, passages, question="", printed=printed, doubts={}, judged=()
     )
 
 

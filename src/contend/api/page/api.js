@@ -75,6 +75,7 @@ export const api = {
   reportFile: async (run, format) => (await send("GET", `research/${id(run)}/report?format=${format}`)).blob(),
   document: (run, document) => ask("GET", `research/${id(run)}/documents/${id(document)}`),
   compare: (one, other) => ask("GET", `research/${id(one)}/compare/${id(other)}`),
+  mergeChanges: (run) => ask("GET", `research/${id(run)}/merge`),
   standings: (dataset) => ask("GET", `standings?dataset=${id(dataset)}`),
   playbooks: () => ask("GET", "playbooks"),
   playbook: (dataset, version) =>

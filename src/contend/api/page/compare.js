@@ -1,4 +1,4 @@
-/** Two runs side by side. */
+/** Two runs side by side, or one run's merged report beside its best team's: what they say differently. */
 
 import { api } from "./api.js";
 import { el, options, refill, table } from "./dom.js";
@@ -21,6 +21,25 @@ export function showCompare(main, [one, other]) {
   }
 }
 
+/** Of a run whose merged report was published: what the editor changed of the best team's. */
+export function showChanges(main, [id]) {
+  const body = el("div.stack", {}, el("p.quiet", {}, t("loading")));
+  refill(main, el("div.stack", {}, el("h1", {}, t("merge_changes")), body));
+  drawInto(body, merged(id), ({ details, team_name: team, statements, texts, markdownInto }) => {
+    const names = [`${team} ${percent(details.best_score)}`, `${t("editors_merge")} ${percent(details.published_score)}`];
+    return [
+      el("p", {}, el("a.folded", { href: `#/run/${encodeURIComponent(id)}/read` }, details.theme)),
+      statementsPart(statements, names),
+      textsPart(texts, names, markdownInto),
+    ];
+  });
+}
+
+async function merged(id) {
+  const [details, changes, { markdownInto }] = await Promise.all([api.get(id), api.mergeChanges(id), reading()]);
+  return { details, ...changes, markdownInto, texts: await Promise.all([api.document(id, changes.document), api.report(id, "md")]) };
+}
+
 /** The comparison, each side with its published report as Markdown; "" where it has none. */
 async function compared(one, other) {
   const both = await api.compare(one, other);
@@ -29,21 +48,56 @@ async function compared(one, other) {
   return { ...both, markdownInto, texts: await Promise.all(texts) };
 }
 
-function comparison({ first, second, common_sources: common, only_first: onlyFirst, only_second: onlySecond, texts, markdownInto }) {
+function comparison({ first, second, common_sources: common, only_first: onlyFirst, only_second: onlySecond, statements, texts, markdownInto }) {
+  const names = [first, second].map(({ research }, place) => `${place + 1}. ${when(research.created_at)}`);
   return el("div.stack", {},
     el("div.columns", {}, sideCard(first), sideCard(second)),
-    criteriaPart(first, second),
+    criteriaPart(first, second, names),
+    statements && statementsPart(statements, names),
     el("div.card", {}, el("p", {}, t("both", { n: common.length })),
       el("div.columns", {}, onlyHere(first, onlyFirst), onlyHere(second, onlySecond))),
-    el("div.columns", {}, texts.map((text) => el("div.card", {}, text ? markdownInto(el("article.small"), text) : el("p.quiet", {}, t("no_report"))))));
+    textsPart(texts, names, markdownInto));
+}
+
+/** The reports, each under its name. */
+const textsPart = (texts, names, markdownInto) => el("div.columns", {}, texts.map((text, place) => el("section.card", { "aria-label": names[place] },
+  el("p.small.quiet", {}, names[place]), text ? markdownInto(el("article.small"), text) : el("p.quiet", {}, t("no_report")))));
+
+/** A list of more statements than this is folded. */
+const MOST_OPEN = 12;
+
+/** The statements that two reports do not share; `names`: of the reports. */
+function statementsPart({ common, changed, only_first: onlyFirst, only_second: onlySecond }, names) {
+  const only = [onlyFirst, onlySecond];
+  return el("section.card.stack", {}, el("h2", {}, t("changed_statements")),
+    el("div", {}, t("statements_common", { n: number(common) })),
+    listPart(t("statements_changed", { n: number(changed.length) }), changed.length, pairs(changed, names)),
+    el("div.columns", {}, only.map((texts, place) => listPart(t("statements_only", { name: names[place], n: number(texts.length) }), texts.length, el("ul.small", {}, texts.map((text) => el("li", {}, text)))))));
+}
+
+const listPart = (head, count, content) => (count ? el("details", { open: count <= MOST_OPEN }, el("summary", {}, head), content) : el("div.quiet", {}, head));
+
+const SIDES = [["first", "del", "−"], ["second", "ins", "+"]];
+
+/** Pairs of statements that correspond, side by side, the words that one has alone marked. */
+const pairs = (changed, names) => [
+  el("div.columns.small.quiet", { "aria-hidden": "true" }, SIDES.map(([, , sign], place) => el("span", {}, `${sign} ${names[place]}`))),
+  el("ul.pairs.small", {}, changed.map((words) => el("li.columns", {}, SIDES.map(([side, mark, sign], place) =>
+    el("p", {}, el("span", { "aria-hidden": "true" }, `${sign} `), el("span.unseen", {}, `${names[place]}: `),
+      words.filter((each) => each.side === "both" || each.side === side).map((each) => (each.side === "both" ? each.text : marked(mark, each.text)))))))),
+];
+
+/** The words marked, and not the space around them. */
+function marked(mark, text) {
+  const [, before, words, after] = /^(\s*)(.*?)(\s*)$/s.exec(text);
+  return [before, words && el(mark, {}, words), after];
 }
 
 /** What reports had to do, and whether judges saw the published ones do it: in one table where both runs had the same to do. */
-function criteriaPart(first, second) {
+function criteriaPart(first, second, names) {
   if (!first.criteria.length && !second.criteria.length) return null;
   const texts = ({ criteria }) => criteria.map(({ text }) => text).join("\n");
   if (texts(first) !== texts(second)) return el("div.columns", {}, criteriaCard(first), criteriaCard(second));
-  const names = [first, second].map(({ research }, place) => `${place + 1}. ${when(research.created_at)}`);
   const criteria = first.criteria.map(({ text, verdict }, place) => ({ text, verdicts: [verdict, second.criteria[place].verdict] }));
   return el("section.card", {}, el("h2", {}, t("criteria")), verdictMap(names, criteria));
 }

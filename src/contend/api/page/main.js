@@ -5,11 +5,11 @@ import { language, setLanguage, t } from "./words.js";
 import { showAsk } from "./ask.js";
 import { showRun } from "./run.js";
 import { showHistory } from "./history.js";
-import { showCompare } from "./compare.js";
+import { showChanges, showCompare } from "./compare.js";
 import { showPlaybook } from "./playbook.js";
 import { showStandings } from "./standings.js";
 
-const VIEWS = { "": showAsk, run: showRun, history: showHistory, compare: showCompare, playbook: showPlaybook, standings: showStandings };
+const VIEWS = { "": showAsk, run: showRun, history: showHistory, compare: showCompare, changes: showChanges, playbook: showPlaybook, standings: showStandings };
 
 let leave = () => {};
 

@@ -222,9 +222,14 @@ class RunView {
     if (this.drawnReport !== this.details.execution_id) {
       this.drawnReport = this.details.execution_id;
       refill(this.report, el("p.quiet", {}, t("loading")));
-      drawInto(this.report, reading().then(({ reportView }) => reportView(this.id)), (view) => [view, this.askAgain()]);
+      drawInto(this.report, reading().then(({ reportView }) => reportView(this.id)), (view) => [this.changesLink(), view, this.askAgain()]);
     }
     if (!this.report.isConnected) refill(this.body, this.report);
+  }
+
+  /** Where the editor's merge was published: the way to what it changed. */
+  changesLink() {
+    return this.details.published === "editor" && el("p.actions.small", {}, el("a", { href: `#/changes/${encodeURIComponent(this.id)}` }, t("merge_changes")));
   }
 
   askAgain() {
