@@ -1,7 +1,7 @@
 """The Agent Server's entry point: each graph made once a process, guarded while it runs as the command line's are.
 
-It also plays the recorded demos: question, documents and options of `make demo` and `make demo-steps`, with the replies
-beside them.
+It also plays the recorded demos: question, documents and options of `make demo` and `make demo-steps`, with the
+replies beside them.
 """
 
 import asyncio
@@ -85,10 +85,11 @@ class ServedGraph(ContendGraph):
                 yield part
 
     async def _of_run(self, config: RunnableConfig | None) -> ContendGraph:
-        """This graph; for a run that plays a demo the one on its recording, in process the one for code."""
+        """This graph; for a run that plays the demo the one on its recording, in process the one for code."""
         if self._is_in_process(config):
             return await asyncio.to_thread(graph_in_process, cast("GraphName", self.name))
-        if (demo := demo_of((config or {}).get("metadata", {}))) is None:
+        demo = demo_of((config or {}).get("metadata", {}))
+        if demo is None:
             return self
         graph = await asyncio.to_thread(served_graph, cast("GraphName", self.name), demo=demo)
         if graph.services is self.services:
@@ -187,18 +188,18 @@ _TURNS: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 """One run on a thread: the server begins a run before the one whose place it takes has ended."""
 
 
-def _services(demo: "DemoName | None" = None) -> Services:
+def _services(*, demo: "DemoName | None" = None) -> Services:
     """Of this process, or for its runs of a demo. Blocking."""
     with _OPENING:
-        return _process_services(demo)
+        return _process_services(demo=demo)
 
 
 @cache
-def _process_services(demo: "DemoName | None") -> Services:
+def _process_services(*, demo: "DemoName | None") -> Services:
     if demo is None:
         return Services(load_settings(), served=True)
     # The same workspace, in which no model and no service is asked: replies come from the demo's recording.
-    live, folder = _process_services(None), _DEMOS[demo].folder
+    live, folder = _process_services(demo=None), _DEMOS[demo].folder
     folders = [*live.settings.served_folders, str(resource(f"{folder}/documents"))]
     recording = {"replay": resource(f"{folder}/recording.jsonl"), "record": None, "tavily_api_key": None}
     services = Services(live.settings.model_copy(update={**recording, "served_folders": folders}), served=True)
@@ -207,74 +208,77 @@ def _process_services(demo: "DemoName | None") -> Services:
 
 
 DemoName = Literal["contest", "steps"]
-
-
-class _Recorded(NamedTuple):
-    """The shipped folder of a recorded run, and the options under which its replies were recorded."""
-
-    folder: str
-    options: Mapping[str, Any]
-
-
-_DEMOS: Mapping[DemoName, _Recorded] = {
-    "contest": _Recorded(
-        "demo",
-        {
-            "teams": ["archivist", "skeptic", "scout"],
-            "depth": "standard",
-            "min_rounds": 1,
-            "max_rounds": 2,
-            "length": "brief",
-            "language": "en",
-            "dataset": "demo",
-        },
-    ),
-    # Its model's context, which is why it goes in steps, stands in the recording.
-    "steps": _Recorded(
-        "demo/steps",
-        {
-            "teams": ["archivist"],
-            "depth": "quick",
-            "length": "brief",
-            "language": "en",
-            "learn": False,
-            "playbook": False,
-        },
-    ),
-}
+DEMO = {"contend": "demo"}
+"""The metadata of a run that plays a recorded demo; `demo` beside it is the demo's name."""
 
 
 class Demo(NamedTuple):
-    """The question and the options under which a demo's replies were recorded."""
+    """A demo's question, and the options under which its replies were recorded."""
 
     theme: str
     options: RunOptions
 
 
-def recorded_demo(name: DemoName = "contest") -> Demo | None:
-    """None where this install does not have it. Blocking."""
+class _DemoFiles(NamedTuple):
+    """Where a demo's question, documents and recording stand, and its options but for the documents."""
+
+    folder: str
+    options: RunOptions
+
+
+_DEMOS: Mapping[str, _DemoFiles] = {
+    "contest": _DemoFiles(
+        "demo",
+        RunOptions(
+            sources=["local"],
+            teams=["archivist", "skeptic", "scout"],
+            depth="standard",
+            min_rounds=1,
+            max_rounds=2,
+            length="brief",
+            language="en",
+            dataset="demo",
+        ),
+    ),
+    # Its model's context, for which it goes step by step, is in the recording.
+    "steps": _DemoFiles(
+        "demo/steps",
+        RunOptions(
+            sources=["local"],
+            teams=["archivist"],
+            depth="quick",
+            length="brief",
+            language="en",
+            learn=False,
+            playbook=False,
+        ),
+    ),
+}
+
+
+def demo_of(metadata: Mapping[str, object]) -> DemoName | None:
+    """Which demo a run or thread of this metadata plays; None if it plays none.
+
+    Raises:
+        InputError: there is no demo of that name.
+    """
+    if not DEMO.items() <= metadata.items():
+        return None
+    name = str(metadata.get("demo", "contest"))
+    if name not in _DEMOS:
+        raise InputError(f"demo {name}: no such demo; give one of {', '.join(_DEMOS)}")
+    return cast("DemoName", name)
+
+
+def recorded_demo(name: DemoName) -> Demo | None:
+    """None where this install lacks the demo. Blocking."""
     folder, options = _DEMOS[name]
     try:
-        theme, documents = (
-            resource(f"{folder}/question.txt").read_text("utf-8").strip(),
-            resource(f"{folder}/documents"),
-        )
+        theme = resource(f"{folder}/question.txt").read_text("utf-8").strip()
+        documents, _ = resource(f"{folder}/documents"), resource(f"{folder}/recording.jsonl")
     except FileNotFoundError:
         return None
-    return Demo(theme, RunOptions.model_validate({**options, "documents": [str(documents)], "sources": ["local"]}))
-
-
-def demo_metadata(name: DemoName) -> dict[str, str]:
-    """The metadata of a run that plays a demo, and of its thread."""
-    return {"contend": "demo", "demo": name}
-
-
-def demo_of(metadata: Mapping[str, Any]) -> DemoName | None:
-    """The demo that a run with this metadata plays; None for any other run."""
-    if metadata.get("contend") != "demo":
-        return None
-    # Earlier releases had the contest only, and did not name it.
-    return next((name for name in _DEMOS if name == metadata.get("demo")), "contest")
+    return Demo(theme, options.model_copy(update={"documents": [str(documents)]}))
 
 
 @cache
@@ -286,9 +290,9 @@ def graph_in_process(name: GraphName) -> ContendGraph:
     return build_graph(name, services)
 
 
-async def server_services(demo: DemoName | None = None) -> Services:
+async def server_services(*, demo: DemoName | None = None) -> Services:
     """The container of this server's process, or a demo's: its graphs and its HTTP API share them."""
-    return await asyncio.to_thread(_services, demo)
+    return await asyncio.to_thread(_services, demo=demo)
 
 
 _RUNS_AT_WORK: set[str] = set()
@@ -372,5 +376,5 @@ def served_graph(name: GraphName, *, demo: DemoName | None = None) -> ServedGrap
     Raises:
         InputError: a config file, prompt or setting is not usable.
     """
-    services = _services(demo)
+    services = _services(demo=demo)
     return as_subclass(ServedGraph, build_graph(name, services))

@@ -17,7 +17,7 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEntityError
 
 from contend import app
-from contend.agent_server import DemoName, demo_metadata, demo_of, server_services
+from contend.agent_server import DEMO, DemoName, demo_of, server_services
 from contend.api.models import (
     RESEARCH_STATUS,
     ResearchDetails,
@@ -102,18 +102,18 @@ class ServerQueue:
             raise InputError(
                 f"research {thread_id}: a run that the command line named goes on there: `{resume_command(thread_id)}`"
             )
-        kind = demo_metadata(demo) if demo else {"contend": "research"}
+        kind = {**DEMO, "demo": demo} if demo else {"contend": "research"}
         thread = await self.client.threads.create(
             thread_id=thread_id, if_exists="do_nothing", graph_id=GRAPH, metadata={**kind, "theme": theme}
         )
-        demo_of_thread = demo_of(thread.get("metadata") or {})
+        played = demo_of(thread.get("metadata") or {})
         try:
             await self.client.runs.create(
                 thread_id,
                 GRAPH,
                 **question_or_answer,
                 context=context,
-                metadata=demo_metadata(demo_of_thread) if demo_of_thread else None,
+                metadata={**DEMO, "demo": played} if played else None,
                 durability="sync",
                 multitask_strategy="reject",
             )

@@ -54,17 +54,18 @@ async def estimate_research(request: models.ResearchRequest, live: Live) -> mode
 
 @researches.post("/demo", status_code=202)
 async def play_demo(
-    live: Live, name: Annotated[DemoName, Query(description="Which one.")] = "contest"
+    live: Live,
+    name: Annotated[
+        DemoName, Query(description="`contest`: of a ferry company, in English; `steps`: of a long guide.")
+    ] = "contest",
 ) -> models.ResearchResponse:
-    """Play a recorded demo: a `contest` of three teams, or one team's research in `steps`. It needs no key and is free.
-
-    The contest is over the documents of a ferry company, the research in steps over a guide that its model cannot read
-    whole.
-    """
+    """Play a recorded demo: a contest of teams, or one team's research in steps. It needs no key and spends nothing."""
     demo = await asyncio.to_thread(recorded_demo, name)
     if demo is None:
-        raise InputError(f"demo: this install has no {name!r}; play it in a clone of contend, by `make demo`")
-    await app.dry_run(demo.theme, options=demo.options, services=await server_services(name))
+        raise InputError(
+            f"demo {name}: this install lacks it; play it in a clone of contend, where `make help` names it"
+        )
+    await app.dry_run(demo.theme, options=demo.options, services=await server_services(demo=name))
     thread = str(uuid4())
     await live.queue.run(thread, demo.theme, input_options(demo.options), demo=name, input={"theme": demo.theme})
     return models.ResearchResponse(research_id=thread, status="started", message=IN_QUEUE)
@@ -196,7 +197,7 @@ async def get_health(live: Live) -> models.Health:
         version=version("contend"),
         checkpointer=settings.checkpointer,
         language_model=settings.has_language_model,
-        demo=await asyncio.to_thread(recorded_demo) is not None,
+        demo=await asyncio.to_thread(recorded_demo, "contest") is not None,
         teams=[*live.services.config.teams],
         problems=problems,
     )
