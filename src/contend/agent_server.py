@@ -207,7 +207,7 @@ def _process_services(*, demo: "DemoName | None") -> Services:
     return services
 
 
-DemoName = Literal["contest", "steps"]
+DemoName = Literal["contest", "steps", "ja"]
 DEMO = {"contend": "demo"}
 """The metadata of a run that plays a recorded demo; `demo` beside it is the demo's name."""
 
@@ -251,6 +251,19 @@ _DEMOS: Mapping[str, _DemoFiles] = {
             language="en",
             learn=False,
             playbook=False,
+        ),
+    ),
+    "ja": _DemoFiles(
+        "demo/ja",
+        RunOptions(
+            sources=["local"],
+            teams=["archivist", "skeptic"],
+            depth="standard",
+            min_rounds=1,
+            max_rounds=2,
+            length="brief",
+            language="ja",
+            dataset="demo-ja",
         ),
     ),
 }

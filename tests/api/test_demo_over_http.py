@@ -94,7 +94,10 @@ def test_a_demo_of_another_name_is_refused_with_the_names_that_there_are(keyless
     response = keyless.http.post("/research/demo?name=race")
 
     assert response.status_code == 422
-    assert response.json() == {"detail": "name: Input should be 'contest' or 'steps' (given: 'race')", "field": "name"}
+    assert response.json() == {
+        "detail": "name: Input should be 'contest', 'steps' or 'ja' (given: 'race')",
+        "field": "name",
+    }
     assert keyless.get("/research")["total"] == before
 
 

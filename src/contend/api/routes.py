@@ -56,7 +56,8 @@ async def estimate_research(request: models.ResearchRequest, live: Live) -> mode
 async def play_demo(
     live: Live,
     name: Annotated[
-        DemoName, Query(description="`contest`: of a ferry company, in English; `steps`: of a long guide.")
+        DemoName,
+        Query(description="`contest`: on a ferry; `ja`: on an inn, in Japanese; `steps`: one team reads a long guide."),
     ] = "contest",
 ) -> models.ResearchResponse:
     """Play a recorded demo: a contest of teams, or one team's research in steps. It needs no key and spends nothing."""

@@ -5,7 +5,7 @@ import { attachments } from "./attachments.js";
 import { add, el, field, options, refill } from "./dom.js";
 import { runList } from "./history.js";
 import { problem } from "./problem.js";
-import { number, t } from "./words.js";
+import { language, number, t } from "./words.js";
 
 export function showAsk(main, _rest, query) {
   const health = el("div.stack");
@@ -28,7 +28,7 @@ export function showAsk(main, _rest, query) {
   return () => { list.stop(); form.leave(); removeEventListener("pagehide", form.leave); };
 }
 
-const DEMOS = ["contest", "steps"];
+const demos = () => [language() === "ja" ? "ja" : "contest", "steps"];
 
 /** The way to the recorded runs, shown at a pace that one can follow. */
 function demoCard(isFirst) {
@@ -46,7 +46,7 @@ function demoCard(isFirst) {
   const offer = (name, place) => el("div", {},
     el(isFirst && place === 0 ? "button.main" : "button", { type: "button", onclick: (event) => play(event, name), "aria-describedby": `demo-${name}` }, t(`demo_${name}`)),
     el("p.small", { id: `demo-${name}` }, t(`demo_${name}_hint`)));
-  return el("section.card.stack.demo", { "aria-label": t("demo") }, el("p", {}, t("demo_hint")), el("div.grid", {}, DEMOS.map(offer)), notice);
+  return el("section.card.stack.demo", { "aria-label": t("demo") }, el("p", {}, t("demo_hint")), el("div.grid", {}, demos().map(offer)), notice);
 }
 
 /**
