@@ -88,6 +88,16 @@ def test_the_second_demo_is_one_team_that_goes_step_by_step_and_leaves_no_lesson
     assert "has published no merged report" in refusal.json()["detail"]
 
 
+def test_the_japanese_demo_is_played_by_its_name(keyless: Api) -> None:
+    research = play(keyless, "?name=ja")
+
+    assert [*keyless.events(research)][-1]["status"] == "completed"
+    details = keyless.get(f"/research/{research}")
+    assert "に記録（モデル" in details["models"]["replies"]
+    assert {team["team_id"] for team in details["teams"]} == {"archivist", "skeptic"}
+    assert "取締役会資料" in keyless.http.get(f"/research/{research}/report").text
+
+
 def test_a_demo_of_another_name_is_refused_with_the_names_that_there_are(keyless: Api) -> None:
     before = keyless.get("/research")["total"]
 

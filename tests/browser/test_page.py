@@ -242,6 +242,17 @@ def test_without_a_key_a_recorded_contest_comes_first_at_a_pace_that_one_can_fol
     page.get_by_role("button", name="English").click()
 
 
+def test_a_reader_of_japanese_is_shown_the_japanese_contest(browser: Browser, keyless_server: Server) -> None:
+    context = browser.new_context(locale="ja-JP")
+    page = context.new_page()
+    page.goto(f"{keyless_server.url}/app/")
+    page.get_by_role("button", name="コンテストを見る").click()
+
+    expect(page.get_by_role("group", name="順を追って見る")).to_be_visible()
+    expect(page.get_by_text("灯油ボイラー").first).to_be_visible()
+    context.close()
+
+
 def test_a_phone_in_japanese_and_dark_shows_it_all_without_scrolling_sideways(browser: Browser, server: Server) -> None:
     context = browser.new_context(viewport={"width": 400, "height": 800}, locale="ja-JP", color_scheme="dark")
     page = context.new_page()
