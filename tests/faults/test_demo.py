@@ -18,11 +18,11 @@ from fakes.vendors import Vendors
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ("documents", "question.txt", "recording.jsonl")
-WRONG = "The electricity prices are fixed until 31 December 2028."
+WRONG = "Electricity prices are fixed until 31 December 2028, before either delivery day."
 FACTS = (
     "39 km", "29 min", "31 km", "38 minutes at −5 °C", "10,070,000",
-    "13,700,000", "3,630,000", "26 February 2027", "1.43 million",
-    "30 June 2027", "1 December 2026", "1 March 2028", "31 January 2027", "45 %", "Four more masters",
+    "13,700,000", "3,630,000", "26 Feb 2027", "1.43 under",
+    "30 June 2027", "1 December 2026", "1 March 2028", "31 Jan 2027", "1,950 kWh", "Four masters",
 )  # fmt: skip
 """What the documents answer: the newer winter and the older one named as such, sums, days, and a Japanese figure."""
 
@@ -81,7 +81,7 @@ def test_the_demos_report_answers_what_the_documents_answer_and_says_what_they_d
     report = demo.report.partition("## References")[0]
 
     assert [fact for fact in FACTS if fact not in report] == []
-    assert "No document tells what insuring Tern will cost" in report
+    assert "**No document gives a premium for Tern.**‡" in report
     assert "⚠" not in report
     assert "grid-letter.pdf" in demo.report
     assert "電池の低温特性" in demo.report
@@ -110,7 +110,6 @@ def test_each_team_gains_in_round_2_and_the_editor_merges_the_best(demo: Demo) -
     assert len({scores[team, 2] for team in teams}) == 3
     assert "the merged report is chosen" in demo.out
     assert "by 3 of 3 teams" in demo.report
-    assert "### Where the teams disagreed" in demo.report
     assert "merged of the best parts of 3 teams' reports" in demo.report
 
 
