@@ -19,8 +19,14 @@ export function markdownInto(node, markdown) {
     link.rel = "noopener noreferrer nofollow";
   }
   refill(node, fragment);
-  node.querySelectorAll("table").forEach(reachable);
+  mendTables(node);
   return node;
+}
+
+/** Tables that scroll are reached by the keyboard, and a head without a name is a cell like others. */
+function mendTables(node) {
+  node.querySelectorAll("table").forEach(reachable);
+  node.querySelectorAll("th:empty").forEach((head) => head.replaceWith(el("td")));
 }
 
 /** The finished report of a run, as its HTML file has it; what its statements rest on opens by proofs.js. */
@@ -30,7 +36,7 @@ export async function reportView(run) {
   // Without its head: the page's policy allows no style but its own.
   const main = page.slice(page.indexOf("<main>"), page.lastIndexOf("</main>"));
   refill(article, DOMPurify.sanitize(main, { ...SAFE, FORBID_ATTR: ["style", "name"], FORBID_TAGS: [...SAFE.FORBID_TAGS, "main"] }));
-  article.querySelectorAll("table").forEach(reachable);
+  mendTables(article);
   article.addEventListener("click", followWithin);
   return el("div", {}, exports(run), el("div.reader", {}, outline(article), article));
 }
