@@ -39,7 +39,7 @@ from contend.settings import load_settings
 from contend.settings.files import resource
 from contend.sources.local import LocalDocuments
 from contend.text import estimate_tokens
-from contend.writing import wanted_length
+from contend.writing import target_length
 from costs import PRICES, Cost, cost_of, text_of
 from stub import DOCS, reply_to, running, shape_in
 
@@ -201,7 +201,7 @@ async def one_pass(corpus: Corpus, folder: Path) -> Single:
     ]
     values = ResearchHead(theme=theme, passages=SourceDocument.of_passages(passages))
     head = services.library.show(values, language="en", mark=mark_of("x"))
-    prompt = ReportPrompt(head=head, **wanted_length("standard", parts=1))
+    prompt = ReportPrompt(head=head, **target_length("standard", parts=1))
     asked = services.library.call(prompt, language="en", mark=mark_of("x"))
     request = json.dumps(
         {"messages": [{"role": "user", "content": ""}], "response_format": {"json_schema": json_schema(ReportReply)}}

@@ -31,7 +31,7 @@ from contend.prompts.research import (
 )
 from contend.settings.files import resource
 from contend.text import estimate_tokens
-from contend.writing import wanted_length
+from contend.writing import target_length
 from stub import prose
 
 ROUNDS = range(1, 11)
@@ -123,9 +123,9 @@ def calls(language: Language, brief: str, past: list[RoundState]) -> list[Prompt
         round_number=len(past) + 1,
     )
     head = _shown(ResearchHead(theme=theme, brief=brief, parts=shown, passages=held), language)
-    wanted = wanted_length("standard", len(parts))
+    target = target_length("standard", len(parts))
     if latest is None:
-        return [step, ReportPrompt(head=head, **wanted)]
+        return [step, ReportPrompt(head=head, **target)]
     size = {"words": len(best.split()), "characters": len(best)}
     revise = RevisePrompt(
         head=head,
@@ -134,8 +134,8 @@ def calls(language: Language, brief: str, past: list[RoundState]) -> list[Prompt
         draft_words=size["words"],
         draft_characters=size["characters"],
         draft_parts=[PartLength(name="section 1", **size)],
-        limit=wanted["words"],
-        room_left=wanted["words"] - size["words"],
+        limit=target["words"],
+        room_left=target["words"] - size["words"],
     )
     return [step, revise]
 

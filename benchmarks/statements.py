@@ -24,7 +24,7 @@ from contend.models.research import CitedSentence, Draft, ItemList, Passage, Sec
 from contend.prompts import PromptLibrary
 from contend.prompts.judging import VerdictsPrompt
 from contend.prompts.research import ResearchHead, SourceDocument
-from contend.writing import length_of, prove, shown_draft, wanted_length
+from contend.writing import length_of, prove, shown_draft, target_length
 
 DATA = Path(__file__).with_name("statements")
 LANGUAGES: Mapping[str, Language] = {"en": "en", "de": "en", "ja": "ja"}
@@ -137,7 +137,7 @@ def prompt(sheet: Sheet) -> str:
         structured=True,
         criteria=numbered_criteria([criterion], language),
         with_fixes=False,
-        **length_of(sheet.draft, wanted_length("standard", parts=1)),
+        **length_of(sheet.draft, target_length("standard", parts=1)),
     )
     asked = library.call(values, language=language, mark=mark)
     return "\n\n".join([asked.system, asked.user, schema_text(VerdictsReply)]) + "\n"

@@ -1,7 +1,7 @@
 """The Agent Server's entry point: each graph made once a process, guarded while it runs as the command line's are.
 
-It also plays the recorded demos: question, documents and options of `make demo` and `make demo-steps`, with the
-replies beside them.
+It also plays the recorded demos, with the questions, documents and options of `make demo`, `make demo-steps` and
+`make demo-ja`.
 """
 
 import asyncio
@@ -85,7 +85,7 @@ class ServedGraph(ContendGraph):
                 yield part
 
     async def _of_run(self, config: RunnableConfig | None) -> ContendGraph:
-        """This graph; for a run that plays the demo the one on its recording, in process the one for code."""
+        """This graph; for a run that plays a demo the one on its recording, in process the one for code."""
         if self._is_in_process(config):
             return await asyncio.to_thread(graph_in_process, cast("GraphName", self.name))
         demo = demo_of((config or {}).get("metadata", {}))

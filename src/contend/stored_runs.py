@@ -88,15 +88,15 @@ def _winners_round(run: StoredRun) -> RoundRow | None:
 async def winners_submission(record: RecordStore, run: StoredRun) -> RoundSubmitted | None:
     """The event that names the best team's best report; None where the run has none."""
     best = _winners_round(run)
-    told = await record.events_of(run.execution.execution_id, "round_submitted")
-    of_round = [
-        each
-        for each in told
-        if isinstance(each, RoundSubmitted)
-        and best is not None
-        and (each.team_id, each.round_number) == (best.team_id, best.round_number)
+    if best is None:
+        return None
+    submissions = [
+        event
+        for event in await record.events_of(run.execution.execution_id, "round_submitted")
+        if isinstance(event, RoundSubmitted)
+        and (event.team_id, event.round_number) == (best.team_id, best.round_number)
     ]
-    return of_round[-1] if of_round else None
+    return submissions[-1] if submissions else None
 
 
 async def status_of(settings: Settings, execution: ExecutionRow) -> RunStatus:

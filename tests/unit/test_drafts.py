@@ -37,7 +37,7 @@ from contend.writing import (
     over_limit,
     revise,
     shown_draft,
-    wanted_length,
+    target_length,
     with_passages,
     without,
 )
@@ -186,7 +186,7 @@ def test_cells_that_are_their_text_alone_read_as_cells_without_passages_in_repli
     assert draft().rows()["1.2.1"] == TableRow(cells=[TableCell(text="West"), TableCell(text="0.2")], passages=["p1"])
 
 
-WANTED = wanted_length("brief", parts=1)
+TARGET = target_length("brief", parts=1)
 
 
 def printed_text(report_draft: Draft) -> str:
@@ -204,11 +204,11 @@ def test_the_length_of_a_draft_is_that_of_its_markdown_as_it_is_printed(*, by_na
     form = {"own_headings": True, "opening_heading": "1. What to do", "sources_by_name": by_name, "limits": []}
     report_draft = draft(findings=[*REPLY["findings"] * 2, statement_reply("Thus.")]).model_copy(update=form)
 
-    length = length_of(report_draft, WANTED)
+    length = length_of(report_draft, TARGET)
 
     assert length["draft_words"] == len(printed_text(report_draft).split())
     assert (
-        length_of(report_draft.model_copy(update={"title": ""}), WANTED)["draft_characters"]
+        length_of(report_draft.model_copy(update={"title": ""}), TARGET)["draft_characters"]
         == length["draft_characters"] - 14
     )
     parts = {part.name: part.words for part in length["draft_parts"]}
@@ -223,7 +223,7 @@ def test_passages_of_one_document_are_one_source_in_the_length_of_a_draft() -> N
     def words(*passages: str) -> int:
         report_draft = draft().model_copy(update={"sources_by_name": True, "own_headings": True})
         summary = [report_draft.summary[0].model_copy(update={"passages": [*passages]})]
-        return length_of(report_draft.model_copy(update={"summary": summary}), WANTED)["draft_words"]
+        return length_of(report_draft.model_copy(update={"summary": summary}), TARGET)["draft_words"]
 
     assert [words(once, other) - words(once), words(once, elsewhere) - words(once)] == [0, 2]
 
@@ -233,7 +233,7 @@ def test_marks_have_as_many_characters_in_the_length_of_a_draft_as_are_printed()
     summary = [CitedSentence(text="風で鳴る。", passages=each) for each in (["p1"], ids, ["p10", "p2"], ["p10"])]
 
     def characters(sentences: list[CitedSentence]) -> int:
-        return length_of(draft().model_copy(update={"summary": sentences}), WANTED)["draft_characters"]
+        return length_of(draft().model_copy(update={"summary": sentences}), TARGET)["draft_characters"]
 
     bare = [each.model_copy(update={"passages": []}) for each in summary]
     assert characters(summary) - characters(bare) == len("[1][1–11][2,10][10]")
@@ -275,11 +275,11 @@ SECTIONS = st.builds(Section, heading=st.just("") | WORDS_OF_A_LINE, blocks=st.l
     )
 )
 def test_a_draft_has_as_many_words_as_its_markdown_whatever_it_has_and_however_it_is_headed(made: Draft) -> None:
-    assert length_of(made, WANTED)["draft_words"] == len(printed_text(made).split())
+    assert length_of(made, TARGET)["draft_words"] == len(printed_text(made).split())
 
 
 def test_a_draft_that_is_longer_than_its_reader_allows_goes_back_with_its_length_as_printed() -> None:
-    words = length_of(draft(), WANTED)["draft_words"]
+    words = length_of(draft(), TARGET)["draft_words"]
 
     assert over_limit(draft(reader_limit=None)) == over_limit(draft(reader_limit=words)) == ""
     fault = over_limit(draft(reader_limit=words - 1))
@@ -289,32 +289,32 @@ def test_a_draft_that_is_longer_than_its_reader_allows_goes_back_with_its_length
 
 @pytest.mark.parametrize(("parts", "words"), [(0, 1500), (2, 1500), (5, 2250), (8, 3000), (20, 3000)])
 def test_a_question_of_many_parts_has_up_to_twice_the_length(parts: int, words: int) -> None:
-    assert wanted_length("standard", parts) == {"words": words, "characters": 2 * words}
+    assert target_length("standard", parts) == {"words": words, "characters": 2 * words}
 
 
 @pytest.mark.parametrize(
-    ("limit", "wanted", "of", "left", "is_full"),
+    ("limit", "target", "of", "left", "is_full"),
     [(None, 100, 100, 39, False), (None, 40, 40, -21, True), (61, 100, 61, 0, True)],
     ids=["room", "too_long", "at_the_readers_limit"],
 )
-def test_what_is_left_is_of_the_readers_limit_or_else_of_the_wanted_length(
-    limit: int | None, wanted: int, of: int, left: int, *, is_full: bool
+def test_what_is_left_is_of_the_readers_limit_or_else_of_the_target_length(
+    limit: int | None, target: int, of: int, left: int, *, is_full: bool
 ) -> None:
-    length = length_of(draft(reader_limit=limit), {"words": wanted, "characters": 2 * wanted})
+    length = length_of(draft(reader_limit=limit), {"words": target, "characters": 2 * target})
 
     assert (length["limit"], length["room_left"], length["is_full"]) == (of, left, is_full)
 
 
 def test_a_japanese_draft_is_held_against_its_readers_limit_in_characters() -> None:
     japanese = {"summary": [statement_reply("橋は風で鳴る。", 1)]}
-    characters = length_of(draft(**japanese), WANTED)["draft_characters"]
+    characters = length_of(draft(**japanese), TARGET)["draft_characters"]
 
     assert over_limit(draft(**japanese, reader_limit=characters)) == ""
     assert over_limit(draft(**japanese, reader_limit=characters - 1)).startswith(f"the report has {characters} char")
 
 
 def test_a_revision_is_held_against_the_limit_that_its_first_draft_names() -> None:
-    before = draft(reader_limit=length_of(draft(), WANTED)["draft_words"])
+    before = draft(reader_limit=length_of(draft(), TARGET)["draft_words"])
 
     longer = revise(
         before, revision(findings=[statement_reply("Dampers quieten most of them, and not all.", 2)]), [], []

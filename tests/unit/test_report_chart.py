@@ -87,7 +87,7 @@ def test_a_report_that_a_person_edited_has_no_point_of_its_own() -> None:
          "Scout: round 1 84.0, round 2 89.5; Skeptic: round 1 89.5; Editor's merge: 92.2 (published)",
          ["Score (of 100)", "Round", "100", "80", "1", "2", "3", "Merge"]),
         ("ja", "ラウンドごとの点数",
-         "Scout：ラウンド1 84.0, ラウンド2 89.5; Skeptic：ラウンド1 89.5; 編集者の統合レポート：92.2（公開）",
+         "Scout：第1ラウンド 84.0、第2ラウンド 89.5; Skeptic：第1ラウンド 89.5; 編集者の統合レポート：92.2（公開）",
          ["点数（100点満点）", "ラウンド", "100", "80", "1", "2", "3", "統合"]),
     ],
 )  # fmt: skip

@@ -106,14 +106,14 @@ class ServerQueue:
         thread = await self.client.threads.create(
             thread_id=thread_id, if_exists="do_nothing", graph_id=GRAPH, metadata={**kind, "theme": theme}
         )
-        played = demo_of(thread.get("metadata") or {})
+        demo_of_thread = demo_of(thread.get("metadata") or {})
         try:
             await self.client.runs.create(
                 thread_id,
                 GRAPH,
                 **question_or_answer,
                 context=context,
-                metadata={**DEMO, "demo": played} if played else None,
+                metadata={**DEMO, "demo": demo_of_thread} if demo_of_thread else None,
                 durability="sync",
                 multitask_strategy="reject",
             )

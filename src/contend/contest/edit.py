@@ -40,7 +40,7 @@ from contend.writing import (
     over_limit,
     prove,
     shown_draft,
-    wanted_length,
+    target_length,
     without_planted_text,
 )
 
@@ -149,7 +149,7 @@ class Edit:
             TeamReport(
                 label=label,
                 draft=shown_draft(submission.draft, numbers),
-                **length_of(submission.draft, wanted_length(self.run.options.length, len(self.pool["parts"]))),
+                **length_of(submission.draft, target_length(self.run.options.length, len(self.pool["parts"]))),
                 feedback=outcome.feedback,
             )
             for label, outcome, submission in zip(_LABELS, self.outcomes, self.submissions, strict=False)
@@ -235,7 +235,7 @@ async def merge(work: Edit) -> Answer[MergeReply]:
         sources=list(work.desk.sources),
         can_find=work.desk.can_find,
         catalogue=work.catalogue if work.looks_left else "",
-        **wanted_length(work.run.options.length, len(work.pool["parts"])),
+        **target_length(work.run.options.length, len(work.pool["parts"])),
     )
     step = "merge" if not work.looks else f"merge look {work.looks}"
     return await work.run.model("writer").ask(

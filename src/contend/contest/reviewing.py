@@ -26,7 +26,7 @@ from contend.writing import (
     over_limit,
     revise,
     shown_draft,
-    wanted_length,
+    target_length,
     without_planted_text,
 )
 
@@ -98,7 +98,7 @@ async def review_merged(work: Edit, draft: Draft, *, looks: int) -> Review:
         reports=work.reports(),
         log=work.log(),
         catalogue=work.catalogue,
-        wanted=wanted_length(work.run.options.length, len(work.pool["parts"])),
+        target=target_length(work.run.options.length, len(work.pool["parts"])),
     )
     answer: Answer[FixesReply] = await work.run.model("reviewer").ask(
         prompt,
@@ -124,7 +124,7 @@ async def mend_merged(work: Edit, merged: Submission, fixes: str) -> tuple[Draft
         head=work.head(with_looked=True),
         draft=shown_draft(draft, numbers_of(work.ids)),
         fixes=fixes,
-        **length_of(draft, wanted_length(work.run.options.length, parts)),
+        **length_of(draft, target_length(work.run.options.length, parts)),
     )
     answer = await work.run.model("writer").ask(
         prompt,

@@ -31,7 +31,7 @@ from contend.writing import (
     prove,
     revise,
     shown_draft,
-    wanted_length,
+    target_length,
     without_planted_text,
 )
 
@@ -101,7 +101,7 @@ async def revised_draft(work: Revision) -> tuple[Draft, list[str]]:
     )
     prompt = RevisePrompt(
         head=run.render(head),
-        **length_of(draft, wanted_length(options.length, work.parts)),
+        **length_of(draft, target_length(options.length, work.parts)),
         draft=_draft_text(draft, passages),
         fixes=work.comment,
     )

@@ -63,11 +63,11 @@ def _parts(pool: EvidencePool, notes: Sequence[PartReply], ids: Sequence[str]) -
         counted = [each for each in dict.fromkeys([*part.passages, *new]) if each in held]
         update: dict[str, object] = {"passages": counted}
         if note:
-            noted = [*part.notes, *(clean(each, single_line=True) for each in note.notes)]
+            all_notes = [*part.notes, *(clean(each, single_line=True) for each in note.notes)]
             update |= {
                 "state": note.state,
                 "missing": clean(note.missing, single_line=True),
-                "notes": [*dict.fromkeys(filter(None, noted))][-_MOST_NOTES:],
+                "notes": [*dict.fromkeys(filter(None, all_notes))][-_MOST_NOTES:],
             }
         yield part.model_copy(update=update)
 

@@ -52,7 +52,7 @@ class ActionReply(Reply):
 
 
 class PartReply(Reply):
-    """The progress on one part of the question: number, state, supporting passages, and what is missing.
+    """How far one part of the question is: its state, the passages that support it, what is missing.
 
     `notes`: what its answer must not overlook.
     """

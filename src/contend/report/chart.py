@@ -103,7 +103,7 @@ class _Chart:
         return self._labelled(series, [self._point(column, score) for column, score in series.points.items()])
 
     def _labelled(self, series: _Series, points: Iterable[str]) -> str:
-        text = f"{shorten(series.name, _NAME_MOST)}{self._words.colon}{', '.join(points)}"
+        text = f"{shorten(series.name, _NAME_MOST)}{self._words.colon}{self._words.between.join(points)}"
         if series.published is None:
             return text
         return self._words.with_reason.format(text=text, reason=self._words.chart.published)

@@ -14,7 +14,7 @@ from contend.text import WORDS, Headings
 SUM_MARK = re.compile(r"\[(?:=[^\[\]\s]+|(?:calc\.|計算)\d+)\]")
 """What stands behind a calculated statement: its sum, `[=71.5−48]`, or its number in the report's list of sums."""
 JUDGEMENT, NOT_FOUND = "†", "‡"
-LEGEND = re.compile(r"^\*(?:†|‡|\[=…\]): [^\n*]+\*$", re.MULTILINE)
+LEGEND = re.compile(rf"^\*(?:{JUDGEMENT}|{NOT_FOUND}|\[=…\]): [^\n*]+\*$", re.MULTILINE)
 """The line of a report that explains the marks of its statements."""
 _CODE_ALONE = re.compile(r"`[^`]*`")
 _LONGEST_IN_LINE = 24

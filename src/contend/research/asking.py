@@ -52,7 +52,7 @@ from contend.stores import text_id
 from contend.text import estimate_tokens
 from contend.writing import (
     PlantedOrders,
-    WantedLength,
+    TargetLength,
     draft_of,
     faults_of,
     faults_of_mending,
@@ -63,7 +63,7 @@ from contend.writing import (
     refuted_statements,
     revise,
     shown_draft,
-    wanted_length,
+    target_length,
 )
 
 MOST_LOOKS = 2
@@ -211,7 +211,7 @@ async def write_draft(
     """
     step, parts = str(work.drafts + 1), len(work.pool["parts"])
     ids, in_pool = numbered_ids(work.pool, work.passages), [each["id"] for each in work.pool["passages"]]
-    wanted = wanted_length(work.options.length, parts)
+    target = target_length(work.options.length, parts)
     values = {
         "head": await research_head(work, passages),
         "stance": work.stance,
@@ -221,7 +221,7 @@ async def write_draft(
         drafted = partial(draft_of, ids=ids, bullets=work.lessons)
         first = await work.ask(
             "writer",
-            ReportPrompt(**values, **wanted, rejected=work.rejected),
+            ReportPrompt(**values, **target, rejected=work.rejected),
             ReportReply,
             step=step,
             passages=in_pool,
@@ -231,7 +231,7 @@ async def write_draft(
     before = work.draft
     prompt = RevisePrompt(
         **values,
-        **length_of(before, wanted),
+        **length_of(before, target),
         draft=shown_draft(before, passage_numbers(work.pool)),
         marks=[*marks],
         fixes=work.fixes,
@@ -329,7 +329,7 @@ async def review_draft(work: Research, draft: Draft, marks: Sequence[MarkedPlace
         nearest=numbering.documents(near),
         log=log,
         catalogue=catalogue[0] if not work.pool["whole"] else "",
-        wanted=wanted_length(work.options.length, len(work.pool["parts"])),
+        target=target_length(work.options.length, len(work.pool["parts"])),
     )
     step = f"{work.drafts}" if not work.looks else f"{work.drafts} look {work.looks}"
     answer = await work.ask(
@@ -360,7 +360,7 @@ def review_prompt(
     marks: Sequence[MarkedPlace],
     log: str,
     catalogue: str,
-    wanted: WantedLength,
+    target: TargetLength,
     nearest: Sequence[SourceDocument] = (),
     reports: Sequence[TeamReport] = (),
 ) -> FixesPrompt:
@@ -376,7 +376,7 @@ def review_prompt(
         sources=list(desk.sources),
         can_find=desk.can_find,
         catalogue=catalogue if looks else "",
-        **length_of(draft, wanted),
+        **length_of(draft, target),
     )
 
 

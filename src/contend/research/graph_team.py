@@ -47,7 +47,7 @@ from contend.sources.source_set import FullText
 from contend.stores import content_id, passage_id
 from contend.text import ADDRESS, canonical_url, clean, estimate_tokens, file_name, shorten
 from contend.tools import ActionName, lend
-from contend.writing import prove, wanted_length, with_passages, without_planted_text, without_speaking
+from contend.writing import prove, target_length, with_passages, without_planted_text, without_speaking
 
 MOST_CHARACTERS = 100_000
 """Of a report; longer ones are not read."""
@@ -223,7 +223,7 @@ class GraphNodes:
             documents=[file_name(entry.url) for entry in entries[:_MOST_NAMES]],
             best_report=best.content if best else "",
             fixes=await self._fixes(state) if best else "",
-            **wanted_length(state["options"]["length"], parts=1),
+            **target_length(state["options"]["length"], parts=1),
         )
 
     async def _fixes(self, state: GraphState) -> str:

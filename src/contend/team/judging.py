@@ -46,7 +46,7 @@ from contend.team.support import (
     shown_citations,
 )
 from contend.text import WORDS, bare_text, clean
-from contend.writing import DraftLength, length_of, wanted_length
+from contend.writing import DraftLength, length_of, target_length
 
 WITH_PASSAGES = "correctness"
 """The metric whose judge has the cited passages at hand."""
@@ -220,7 +220,7 @@ def _verdicts_prompt(run: RunContext, judge_input: _JudgeInput, *, theme: str) -
 
 
 def _length_of(submission: Submission, options: ResolvedOptions) -> DraftLength:
-    return length_of(submission.draft, wanted_length(options.length, len(submission.parts)))
+    return length_of(submission.draft, target_length(options.length, len(submission.parts)))
 
 
 def _scores(judge_input: _JudgeInput, reply: VerdictsReply, options: ResolvedOptions) -> list[MetricScore]:

@@ -10,11 +10,11 @@ from contend.writing.drafts import (
 )
 from contend.writing.forms import (
     DraftLength,
-    WantedLength,
+    TargetLength,
     length_of,
     over_limit,
     shown_draft,
-    wanted_length,
+    target_length,
     with_passages,
     without,
 )
@@ -36,7 +36,7 @@ __all__ = [
     "EarlierDraft",
     "PlantedOrders",
     "Statement",
-    "WantedLength",
+    "TargetLength",
     "draft_of",
     "faults_of",
     "faults_of_mending",
@@ -52,7 +52,7 @@ __all__ = [
     "refuted_statements",
     "revise",
     "shown_draft",
-    "wanted_length",
+    "target_length",
     "with_passages",
     "with_statements",
     "without",

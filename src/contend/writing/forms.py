@@ -58,19 +58,19 @@ CHARACTERS_A_WORD = 2
 """Japanese characters that take the place of one English word."""
 
 
-class WantedLength(TypedDict):
-    """The wanted length of a report, in words and, for Japanese, in characters."""
+class TargetLength(TypedDict):
+    """How long a report is to be, in words and, for Japanese, in characters."""
 
     words: int
     characters: int
 
 
 _PARTS_WITHIN, _PARTS_OF_TWICE = 2, 8
-"""The most parts of a question that the wanted length is meant for, and the parts for which it is doubled."""
+"""The most parts of a question for which a length holds as it is, and the parts for which it is doubled."""
 
 
-def wanted_length(length: Length, parts: int) -> WantedLength:
-    """How long a report on a question of so many parts is to be: the length asked for, up to twice that for many."""
+def target_length(length: Length, parts: int) -> TargetLength:
+    """The length of a report on a question of so many parts: as the option says, and up to twice that for many."""
     more = (min(parts, _PARTS_OF_TWICE) - _PARTS_WITHIN) / (_PARTS_OF_TWICE - _PARTS_WITHIN)
     words = 10 * round(LENGTH_WORDS[length] * (1 + max(0, more)) / 10)
     return {"words": words, "characters": words * CHARACTERS_A_WORD}
@@ -83,7 +83,7 @@ class DraftLength(TypedDict):
     them; neither does the line that explains them. References are not counted. A list of sources that the reader asked
     for is counted in words only: the number of names is known, their lengths are not.
 
-    `reader_limit`: the reader's limit, None without one; `limit`: that, or the length that is wanted; `room_left`: what
+    `reader_limit`: the reader's limit, None without one; `limit`: that, or the target length; `room_left`: what
     is left of it, negative if exceeded. All in words, or in characters for a Japanese draft. `is_full`: less than a
     twelfth is left.
     """
@@ -101,8 +101,28 @@ _ROOM = 12
 """A draft is full if less than one twelfth of the limit is left: about one fix."""
 
 
-def length_of(draft: Draft, wanted: WantedLength) -> DraftLength:
-    """Measure a draft. `wanted`: how long it is to be where its reader sets no limit."""
+def length_of(draft: Draft, target: TargetLength) -> DraftLength:
+    """Measure a draft. `target`: how long it is to be where its reader sets no limit."""
+    parts = _printed_parts(draft)
+    limit = draft.reader_limit or target["characters" if _is_japanese(draft) else "words"]
+    left = limit - _size(draft, parts)
+    return {
+        "draft_words": sum(part.words for part in parts),
+        "draft_characters": sum(part.characters for part in parts),
+        "draft_parts": parts,
+        "reader_limit": draft.reader_limit,
+        "limit": limit,
+        "room_left": left,
+        "is_full": left * _ROOM < limit,
+    }
+
+
+def _size(draft: Draft, parts: Sequence[PartLength]) -> int:
+    """In the unit of the draft's language."""
+    return sum(part.characters if _is_japanese(draft) else part.words for part in parts)
+
+
+def _printed_parts(draft: Draft) -> list[PartLength]:
     numbers: dict[str, int] = {}
     headings = WORDS[detect_language(" ".join(each.text for each in draft.summary))].headings
 
@@ -140,18 +160,7 @@ def length_of(draft: Draft, wanted: WantedLength) -> DraftLength:
     parts = [PartLength(name=name, words=len(each), characters=sum(map(len, each))) for name, each in by_part]
     if own and draft.sources_by_name and numbers:
         parts.append(PartLength(name="sources", words=len(["##", headings.sources, *numbers, *numbers]), characters=0))
-    words, characters = sum(part.words for part in parts), sum(part.characters for part in parts)
-    size, wanted_size = (characters, wanted["characters"]) if _is_japanese(draft) else (words, wanted["words"])
-    limit = draft.reader_limit or wanted_size
-    return {
-        "draft_words": words,
-        "draft_characters": characters,
-        "draft_parts": parts,
-        "reader_limit": draft.reader_limit,
-        "limit": limit,
-        "room_left": limit - size,
-        "is_full": (limit - size) * _ROOM < limit,
-    }
+    return parts
 
 
 def _is_japanese(draft: Draft) -> bool:
@@ -160,15 +169,13 @@ def _is_japanese(draft: Draft) -> bool:
 
 def over_limit(draft: Draft) -> str:
     """The fault of a draft that exceeds its reader's limit; "" if it does not."""
-    if draft.reader_limit is None:
+    parts, japanese = _printed_parts(draft), _is_japanese(draft)
+    size, unit = _size(draft, parts), "characters" if japanese else "words"
+    if draft.reader_limit is None or size <= draft.reader_limit:
         return ""
-    length, japanese = length_of(draft, wanted_length("brief", 1)), _is_japanese(draft)
-    if length["room_left"] >= 0:
-        return ""
-    size, unit = (length["draft_characters"], "characters") if japanese else (length["draft_words"], "words")
-    parts = "; ".join(f"{each.name}: {each.characters if japanese else each.words}" for each in length["draft_parts"])
+    by_part = "; ".join(f"{each.name}: {each.characters if japanese else each.words}" for each in parts)
     return (
-        f"the report has {size} {unit} as it is printed ({parts}), and its reader allows {draft.reader_limit}: "
+        f"the report has {size} {unit} as it is printed ({by_part}), and its reader allows {draft.reader_limit}: "
         "leave out what the reader needs least"
     )
 
