@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
+from fakes.api_client import research_api
 from fakes.browser import chromium
 from fakes.contests import LARGE_CONTEXT, write_workspace
 from fakes.servers import Server, agent_server
@@ -36,6 +37,15 @@ def server(tmp_path_factory: pytest.TempPathFactory, shared_documents: object, e
     workspace = prepared(tmp_path_factory.mktemp("page") / "workspace", shared_documents)
     with agent_server(workspace, OPENAI_BASE_URL=endpoint.base_url) as running:
         yield running
+
+
+@pytest.fixture(scope="package")
+def contest(keyless_server: Server) -> str:
+    """The recorded contest at its end, whose published report is the editor's merge."""
+    with research_api(keyless_server) as api:
+        research = str(api.http.post("/research/demo").json()["research_id"])
+        api.until(research, "status", status="completed")
+    return research
 
 
 @pytest.fixture(scope="package")

@@ -17,16 +17,16 @@ from fakes.servers import Server
 AXE = Path(sys.prefix) / "axe-package" / "package" / "axe.min.js"
 VIEWS = {
     "": "section.demo",
-    "#/run/{demo}/watch": "main table",
-    "#/run/{demo}/watch?show": "main h1:not(:empty)",
-    "#/run/{demo}/read": "article h1",
-    "#/run/{demo}/judges": "main table",
+    "#/run/{run}/watch": "main table",
+    "#/run/{run}/watch?show": "main h1:not(:empty)",
+    "#/run/{run}/read": "article h1",
+    "#/run/{run}/judges": "main table",
     "#/history": "main table",
     "#/standings/demo": "main table",
     "#/playbook": "main form.card",
     "#/playbook/demo": "main ul.lessons li",
-    "#/compare/{demo}/{demo}": "article h1",
-    "#/changes/{demo}": "article h1",
+    "#/compare/{run}/{run}": "article h1",
+    "#/changes/{run}": "article h1",
     "#/nowhere": "main h1",
 }
 """What each view has once it is drawn."""
@@ -41,14 +41,6 @@ def axe() -> str:
             raise AssertionError(f"{AXE} is missing: run `make .venv/axe`")
         pytest.skip("the tests' axe-core is not set up: run `make .venv/axe`")
     return AXE.read_text("utf-8")
-
-
-@pytest.fixture(scope="module")
-def demo(keyless_server: Server) -> str:
-    with research_api(keyless_server) as api:
-        research = str(api.http.post("/research/demo").json()["research_id"])
-        api.until(research, "status", status="completed")
-    return research
 
 
 @pytest.fixture(params=LOOKS, ids=lambda look: "-".join(map(str, look)))
@@ -66,12 +58,12 @@ def violations(page: Page) -> list[dict[str, Any]]:
     return [{"id": each["id"], "nodes": [node["target"] for node in each["nodes"]][:5]} for each in found]
 
 
-def test_no_view_has_a_barrier_or_scrolls_sideways(page: Page, axe: str, keyless_server: Server, demo: str) -> None:
+def test_no_view_has_a_barrier_or_scrolls_sideways(page: Page, axe: str, keyless_server: Server, contest: str) -> None:
     wrong = {}
     page.goto(f"{keyless_server.url}/app/")
     page.evaluate(axe)
     for view, content in VIEWS.items():
-        page.evaluate("hash => { location.hash = hash; }", view.format(demo=demo))
+        page.evaluate("hash => { location.hash = hash; }", view.format(run=contest))
         expect(page.locator(content).first).to_be_visible()
         page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
         expect(page.get_by_text(re.compile("^(Loading|読み込み中)"))).to_have_count(0)
@@ -84,13 +76,13 @@ def test_no_view_has_a_barrier_or_scrolls_sideways(page: Page, axe: str, keyless
     assert wrong == {}
 
 
-@pytest.mark.parametrize(("view", "scroller"), [("standings/demo", "div.scroll"), ("run/{demo}/read", "article table")])
+@pytest.mark.parametrize(("view", "scroller"), [("standings/demo", "div.scroll"), ("run/{run}/read", "article table")])
 def test_a_table_that_becomes_too_wide_is_reached_by_the_keyboard(
-    browser: Browser, keyless_server: Server, demo: str, view: str, scroller: str
+    browser: Browser, keyless_server: Server, contest: str, view: str, scroller: str
 ) -> None:
     with browser.new_context(viewport={"width": 1280, "height": 900}) as context:
         page = context.new_page()
-        page.goto(f"{keyless_server.url}/app/#/{view.format(demo=demo)}")
+        page.goto(f"{keyless_server.url}/app/#/{view.format(run=contest)}")
         table = page.locator(f"{scroller}:visible:not([tabindex])").first
         cell = table.locator("td").first.element_handle()
         assert cell is not None
@@ -127,7 +119,7 @@ def test_axe_finds_a_barrier_where_there_is_one(browser: Browser, axe: str) -> N
 
 
 def test_the_first_view_takes_under_300_kilobytes_and_nothing_is_asked_of_anybody_else(
-    browser: Browser, keyless_server: Server, demo: str
+    browser: Browser, keyless_server: Server, contest: str
 ) -> None:
     page = browser.new_page()
     answers: list[Response] = []
@@ -136,7 +128,7 @@ def test_the_first_view_takes_under_300_kilobytes_and_nothing_is_asked_of_anybod
     expect(page.get_by_role("button", name="Watch a contest")).to_be_visible()
     size = sum(len(answer.body()) for answer in answers)
     for view in [*VIEWS][1:]:
-        page.goto(f"{keyless_server.url}/app/{view.format(demo=demo)}")
+        page.goto(f"{keyless_server.url}/app/{view.format(run=contest)}")
         expect(page.get_by_role("heading", level=1).first).to_be_visible()
         page.wait_for_load_state("networkidle")
     page.close()

@@ -3,20 +3,10 @@
 import json
 import re
 
-import pytest
 from playwright.sync_api import Page, Route, expect
 
 from fakes.api_client import research_api
 from fakes.servers import Server
-
-
-@pytest.fixture(scope="module")
-def contest(keyless_server: Server) -> str:
-    """The recorded contest at its end, whose published report is the editor's merge."""
-    with research_api(keyless_server) as api:
-        research = str(api.http.post("/research/demo").json()["research_id"])
-        api.until(research, "status", status="completed")
-    return research
 
 
 def test_from_a_merged_report_the_keyboard_leads_to_the_words_that_the_editor_changed(

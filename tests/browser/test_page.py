@@ -299,14 +299,12 @@ def test_a_long_question_is_folded_on_a_phone_and_shown_where_its_reader_wants_i
 
 
 def test_a_contest_is_told_in_charts_that_say_what_they_show_and_scores_lead_to_reasons(
-    page: Page, keyless_server: Server
+    page: Page, keyless_server: Server, contest: str
 ) -> None:
     with research_api(keyless_server) as api:
-        research = api.http.post("/research/demo").json()["research_id"]
-        api.until(research, "status", status="completed")
-        board = {each["team_name"]: each["best_score"] for each in api.get(f"/research/{research}")["leaderboard"]}
-        merged = api.until(research, "report_merged")
-    page.goto(f"{keyless_server.url}/app/#/run/{research}/watch")
+        board = {each["team_name"]: each["best_score"] for each in api.get(f"/research/{contest}")["leaderboard"]}
+        merged = api.until(contest, "report_merged")
+    page.goto(f"{keyless_server.url}/app/#/run/{contest}/watch")
 
     chart = page.get_by_role("img", name="Scores by round")
     expect(chart).to_have_attribute("aria-label", re.compile(rf"Editor {merged['score'] * 100:.1f}$"))
@@ -326,6 +324,6 @@ def test_a_contest_is_told_in_charts_that_say_what_they_show_and_scores_lead_to_
         "aria-label", re.compile(r"Archivist \d+, \d+–\d+")
     )
 
-    page.goto(f"{keyless_server.url}/app/#/compare/{research}/{research}")
+    page.goto(f"{keyless_server.url}/app/#/compare/{contest}/{contest}")
     verdicts = page.get_by_role("row").filter(has=page.locator("th[scope=row]")).first.get_by_role("cell")
     expect(verdicts).to_have_text([re.compile("^[✓½✗]"), re.compile("^[✓½✗]")])

@@ -12,12 +12,11 @@ import pytest
 from pypdfium2 import PdfDocument
 
 from contend.llm.recording import Recording
-from fakes.guide import write_command
+from fakes.demos import make_demo, play_demo
+from fakes.guide import ROOT
 from fakes.terminal import child_of
 from fakes.vendors import Vendors
 
-ROOT = Path(__file__).parents[2]
-SHIPPED = ("documents", "question.txt", "recording.jsonl")
 WRONG = "Electricity prices are fixed until 31 December 2028, before either delivery day."
 FACTS = (
     "39 km", "29 min", "31 km", "38 minutes at −5 °C", "10,070,000",
@@ -40,9 +39,6 @@ class Demo(NamedTuple):
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     """One demo, with keys and a model set in the environment and in `.env`."""
     folder = tmp_path_factory.mktemp("clone")
-    (folder / "demo").mkdir()
-    for name in SHIPPED:
-        (folder / "demo" / name).symlink_to(ROOT / "demo" / name)
     with Vendors() as vendors:
         keys = {
             "OPENAI_API_KEY": "sk-planted-0123456789",
@@ -50,14 +46,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
             "TAVILY_API_KEY": "tvly",
         }
         (folder / ".env").write_text("".join(f"{name}={value}\n" for name, value in keys.items()), "utf-8")
-        make = ["make", "--makefile", ROOT / "Makefile", "--directory", folder]
-        # The environment that the tests run in stands for the demo's own.
-        write_command(folder)
-        arguments = ["demo", "--assume-old=.venv/core", f"BIN={folder}"]
         more = {"CONTEND_MODEL": "gpt-5-mini", "CONTEND_RECORD": str(folder / "new.jsonl"), **keys}
-        with child_of([*make, *arguments], **more) as child:
-            out, err = child.communicate(timeout=240)
-        assert child.returncode == 0, err
+        out = play_demo(folder, **more)
         report = (folder / "demo" / "report.md").read_text("utf-8")
         yield Demo(out, report, folder, len(vendors.calls))
 
@@ -150,14 +140,7 @@ def test_the_demo_ends_with_the_reports_address_for_a_browser(demo: Demo) -> Non
 
 
 def test_live_says_what_it_may_cost_before_it_asks_the_users_model(tmp_path: Path, vendors: Vendors) -> None:
-    (tmp_path / "demo").mkdir()
-    for name in SHIPPED:
-        (tmp_path / "demo" / name).symlink_to(ROOT / "demo" / name)
-    make = ["make", "--makefile", ROOT / "Makefile", "--directory", tmp_path, "demo", "LIVE=1"]
-    write_command(tmp_path)
-    options = ["--assume-old=.venv/core", f"BIN={tmp_path}"]
-
-    with child_of([*make, *options], OPENAI_BASE_URL=vendors.base_url) as child:
+    with child_of([*make_demo(tmp_path), "LIVE=1"], OPENAI_BASE_URL=vendors.base_url) as child:
         out, err = child.communicate(timeout=240)
 
     assert child.returncode in {0, 1}, err

@@ -1,16 +1,14 @@
 """`make demo-ja` plays a recorded contest in Japanese, over the documents of a hot-spring inn."""
 
 import re
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from contend.llm.recording import Recording
-from fakes.guide import write_command
-from fakes.terminal import child_of
+from fakes.demos import play_demo
+from fakes.guide import ROOT
 
-ROOT = Path(__file__).parents[2]
 JAPANESE = ROOT / "demo" / "ja"
 FACTS = {
     "the newer efficiency": r"3\.4",
@@ -40,14 +38,7 @@ class Demo(NamedTuple):
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     folder = tmp_path_factory.mktemp("clone")
-    (folder / "demo" / "ja").mkdir(parents=True)
-    for name in ("documents", "question.txt", "recording.jsonl"):
-        (folder / "demo" / "ja" / name).symlink_to(JAPANESE / name)
-    write_command(folder)
-    make = ["make", "--makefile", str(ROOT / "Makefile"), "--directory", str(folder), "demo-ja"]
-    with child_of([*make, "--assume-old=.venv/core", f"BIN={folder}"]) as child:
-        out, err = child.communicate(timeout=240)
-    assert child.returncode == 0, err
+    out = play_demo(folder, "ja")
     whole = (folder / "demo" / "ja" / "report.md").read_text("utf-8")
     return Demo(out, whole, whole.partition("## 参考文献")[0])
 

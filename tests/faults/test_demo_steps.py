@@ -4,24 +4,15 @@ import re
 from pathlib import Path
 
 from contend.llm.recording import Recording
-from fakes.guide import write_command
-from fakes.terminal import child_of
+from fakes.demos import play_demo
+from fakes.guide import ROOT
 
-ROOT = Path(__file__).parents[2]
 STEPS = ROOT / "demo" / "steps"
 
 
 def test_a_team_looks_through_a_guide_that_its_model_cannot_read_whole(tmp_path: Path) -> None:
-    (tmp_path / "demo" / "steps").mkdir(parents=True)
-    for name in ("documents", "question.txt", "recording.jsonl"):
-        (tmp_path / "demo" / "steps" / name).symlink_to(STEPS / name)
-    write_command(tmp_path)
-    make = ["make", "--makefile", str(ROOT / "Makefile"), "--directory", str(tmp_path), "demo-steps"]
+    out = play_demo(tmp_path, "steps")
 
-    with child_of([*make, "--assume-old=.venv/core", f"BIN={tmp_path}"]) as child:
-        out, err = child.communicate(timeout=240)
-
-    assert child.returncode == 0, err
     recorded = Recording.read(STEPS / "recording.jsonl").summary
     assert f"model replies: recorded on {recorded.recorded_on} (model {recorded.model}) · no model calls" in out
     researched = re.findall(r"archivist +round 1: researched: (\d+) of (\d+) parts? answered", out)

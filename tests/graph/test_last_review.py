@@ -52,6 +52,20 @@ def reviews_of_merged(vendors: Vendors) -> list[str]:
     return [prompt for prompt in prompts_of(vendors, "research/review") if re.search(OF_MERGED, prompt)]
 
 
+async def test_the_editor_sees_what_the_researchers_of_all_teams_noted(contest: Contest, vendors: Vendors) -> None:
+    notes = {"alpha": "The log has 1007 degrees.", "beta": "The plan has 1010 degrees."}
+    for team, noted in notes.items():
+        part = {"part": 1, "state": "answered", "passages": [1, 2], "missing": "", "notes": [noted]}
+        script(vendors, step(action("search", "heat of the kilns")), step(parts=[part]), model=team)
+
+    await contest.run(THEME, synthesis=True)
+
+    (merging,) = prompts_of(vendors, "research/merge")
+    assert [noted in merging for noted in notes.values()] == [True, True]
+    drafts = {call.model: call.user for call in vendors.calls if call.prompt == "research/write"}
+    assert [[noted in drafts[team] for noted in notes.values()] for team in notes] == [[True, False], [False, True]]
+
+
 async def test_the_merged_report_is_held_against_the_sources_and_mended(contest: Contest, vendors: Vendors) -> None:
     vendors.reply(fixes("Name the guard.", passages=(1,)), prompt="research/review", match=OF_MERGED)
     vendors.reply(looks(action("find", "Ada the 7th")), prompt="research/review", match=OF_MERGED, times=1)
