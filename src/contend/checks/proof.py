@@ -24,6 +24,8 @@ _CONSTANTS = frozenset(
     )
 )
 """Numbers that a sum may use without a source, such as 7 days in a week, 8 bits in a byte, 100 for percent."""
+_QUOTED = frozenset[ClaimKind]({"stated", "disputed"})
+"""Kinds of statement whose figures all stand in their quotes."""
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _PARTS = re.compile(r"[;；]")
 _PROPOSED = re.compile(r"(?i)(?:^|[;；])\s*(?:proposed|proposes|提案)\s*[:：]?")
@@ -181,7 +183,7 @@ def _inputs(proof: Proof) -> Iterator[Refutation]:
 
 
 def _figures(proof: Proof) -> Iterator[Refutation]:
-    strict = proof.kind == "stated"
+    strict = proof.kind in _QUOTED
     sums = sums_of(proof.basis) if proof.kind != "not_found" else []
     values = [abs(each.value) for each in sums if isinstance(each.value, Decimal)]
     # The inputs of a sum are checked on their own.
@@ -215,7 +217,7 @@ def _carriers(proof: Proof, *, whole: bool, more: Sequence[str] = ()) -> Notes:
         texts += of_quote
         cells += of_cells
     notes = notes_of("\n".join([*texts, *more, proof.around]))
-    return notes.beside(notes_of(proof.others if proof.kind != "stated" else ""), cells)
+    return notes.beside(notes_of(proof.others if proof.kind not in _QUOTED else ""), cells)
 
 
 def stands_in(words: str, passage: Passage) -> bool:

@@ -8,7 +8,15 @@ from contend.checks.proof import overlap
 from contend.models.evaluation import Submission
 from contend.models.record import Language
 from contend.models.replies import DisagreementReply
-from contend.models.research import CitedSentence, Disagreement, Draft, Passage, ResearchReport, TeamStatement
+from contend.models.research import (
+    SHOWN_BY_PASSAGES,
+    CitedSentence,
+    Disagreement,
+    Draft,
+    Passage,
+    ResearchReport,
+    TeamStatement,
+)
 from contend.report import Origin
 from contend.report.build import addresses_in, presentable
 from contend.report.plain import plain_text
@@ -179,7 +187,7 @@ def agreement_of(
             for team in teams
             if team in reports and (quoting[team] | quotations[team].cited(sources)) & {*reports[team].own}
         ]
-        is_found = statement.kind in {"stated", "derived"} and not statement.refuted and len(found_by) >= SEVERAL
+        is_found = statement.kind in SHOWN_BY_PASSAGES and not statement.refuted and len(found_by) >= SEVERAL
         origins[at.place] = Origin(teams, found_by if is_found else [])
     return Agreement([*reports], origins)
 

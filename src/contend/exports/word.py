@@ -22,7 +22,7 @@ from docx.text.paragraph import Paragraph
 from lxml.html import HtmlElement, fragment_fromstring, tostring
 
 from contend.models.record import Language
-from contend.report.kinds import JUDGEMENT, NOT_FOUND
+from contend.report.kinds import DISPUTED, JUDGEMENT, NOT_FOUND
 from contend.report.plain import DOUBTFUL_SIGN
 from contend.text import WORDS
 
@@ -89,7 +89,13 @@ def _paragraphs(item: HtmlElement) -> list[HtmlElement]:
 def _marks(language: Language) -> dict[str, str]:
     """The style of each mark, as it is printed."""
     calculated = WORDS[language].headings.calculated.strip(" *")
-    return {JUDGEMENT: "Judgement", NOT_FOUND: "Not Found", calculated: "Calculated", DOUBTFUL_SIGN: "Doubtful"}
+    return {
+        JUDGEMENT: "Judgement",
+        NOT_FOUND: "Not Found",
+        DISPUTED: "Disputed",
+        calculated: "Calculated",
+        DOUBTFUL_SIGN: "Doubtful",
+    }
 
 
 def _style_marks(root: HtmlElement, styles: Mapping[str, str]) -> None:
@@ -177,6 +183,7 @@ def _add_text_styles(document: WordDocument) -> None:
         "Sum",
         "Judgement",
         "Not Found",
+        "Disputed",
         "Calculated",
         "Doubtful",
         "Refuted",
@@ -188,9 +195,9 @@ def _add_text_styles(document: WordDocument) -> None:
     styles["Hyperlink"].font.color.rgb = styles["Citation"].font.color.rgb = _LINK
     styles["Hyperlink"].font.underline = True
     styles["Citation"].font.superscript = styles["Sum"].font.superscript = True
-    for name in ("Sum", "Judgement", "Not Found", "Calculated", "Refuted"):
+    for name in ("Sum", "Judgement", "Not Found", "Disputed", "Calculated", "Refuted"):
         styles[name].font.color.rgb = _FAINT
-    for name in ("Judgement", "Not Found", "Calculated"):
+    for name in ("Judgement", "Not Found", "Disputed", "Calculated"):
         styles[name].font.italic = True
     styles["Refuted"].font.strike = True
     styles["Doubtful"].font.color.rgb = _CAUTION

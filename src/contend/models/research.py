@@ -116,11 +116,13 @@ class Passage(ReloadedRecord):
 
 
 ClaimKind = Annotated[
-    Literal["stated", "derived", "judgement", "not_found", "lead_in"],
+    Literal["stated", "disputed", "derived", "judgement", "not_found", "lead_in"],
     # Drafts of earlier releases call it open.
     BeforeValidator(lambda kind: "not_found" if kind == "open" else kind),
 ]
-"""A passage says it; it follows from passages; the writer's own word; nothing was found on it; it introduces others."""
+"""A passage says it; passages contradict each other on it; it follows from passages; the writer's own word; nothing was
+found on it; it introduces others."""
+SHOWN_BY_PASSAGES = frozenset[ClaimKind]({"stated", "disputed", "derived"})
 
 
 class Refutation(Record):

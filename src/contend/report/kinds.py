@@ -1,4 +1,4 @@
-"""The marks that tell readers that a statement is calculated, a judgement or not found."""
+"""The marks that tell readers that a statement is calculated, disputed, a judgement or not found."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,8 +13,8 @@ from contend.text import WORDS, Headings
 
 SUM_MARK = re.compile(r"\[(?:=[^\[\]\s]+|(?:calc\.|計算)\d+)\]")
 """What stands behind a calculated statement: its sum, `[=71.5−48]`, or its number in the report's list of sums."""
-JUDGEMENT, NOT_FOUND = "†", "‡"
-LEGEND = re.compile(rf"^\*(?:{JUDGEMENT}|{NOT_FOUND}|\[=…\]): [^\n*]+\*$", re.MULTILINE)
+JUDGEMENT, NOT_FOUND, DISPUTED = "†", "‡", "⇄"
+LEGEND = re.compile(rf"^\*(?:{JUDGEMENT}|{NOT_FOUND}|{DISPUTED}|\[=…\]): [^\n*]+\*$", re.MULTILINE)
 """The line of a report that explains the marks of its statements."""
 _CODE_ALONE = re.compile(r"`[^`]*`")
 _LONGEST_IN_LINE = 24
@@ -30,6 +30,8 @@ def kind_mark(statement: CitedSentence, headings: Headings, listed: Mapping[str,
             return JUDGEMENT
         case "not_found":
             return NOT_FOUND
+        case "disputed":
+            return DISPUTED
         case "derived":
             return _sum_mark(statement, headings, listed) + (JUDGEMENT if proposes(statement.basis) else "")
     return ""

@@ -16,7 +16,7 @@ from contend.report.ledger import LedgerPassage, LedgerStatement, PublishedRepor
 from contend.report.plain import DOUBTFUL_SIGN
 from contend.text import WORDS, shorten
 
-FILTERS = ("calculated", "judgement", "not_found", "doubted")
+FILTERS = ("calculated", "judgement", "not_found", "disputed", "doubted")
 _MOST = 600
 """The most characters of a passage to show around a quote."""
 _SIGNS = re.compile(rf"(?:~~)?(?: {DOUBTFUL_SIGN})?")
@@ -114,6 +114,7 @@ def kinds_of(statement: LedgerStatement) -> list[str]:
         "calculated": bool(statement.sums) and statement.kind == "derived",
         "judgement": statement.kind == "judgement",
         "not_found": statement.kind == "not_found",
+        "disputed": statement.kind == "disputed",
         "doubted": bool(statement.doubt or statement.refuted),
     }
     return [each for each in FILTERS if belongs[each]]

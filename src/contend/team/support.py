@@ -19,7 +19,7 @@ from contend.models.evaluation import (
 )
 from contend.models.options import MetricConfig
 from contend.models.record import Language
-from contend.models.research import CitedSentence, Draft, Passage
+from contend.models.research import SHOWN_BY_PASSAGES, CitedSentence, Draft, Passage
 from contend.models.task import CallUsage
 from contend.prompts.judging import CitationPrompt, UnquotedStatement
 from contend.prompts.research import SourceDocument
@@ -197,7 +197,7 @@ def cited_statements(draft: Draft, passages: Sequence[Passage]) -> Citations:
     statements = [
         CitedStatement(at.place, at.sentence, tuple(by_id[name] for name in at.sentence.passages if name in by_id))
         for at in draft.placed_sentences()
-        if at.sentence.kind in {"stated", "derived"} or at.sentence.refuted
+        if at.sentence.kind in SHOWN_BY_PASSAGES or at.sentence.refuted
     ]
     citing = [each for each in statements if each.passages or each.sentence.refuted]
     cited_texts = {bare_text(each.text) for each in citing}

@@ -154,6 +154,7 @@ class ProofWords(NamedTuple):
     cited: str = "Cited, without a quote"
     uncited: str = "Nothing is cited"
     calculated: str = "Calculated"
+    disputed: str = "Sources disagree"
     derived: str = "Follows from what it cites"
     judgement: str = "The writer's judgement"
     not_found: str = "Not found"
@@ -162,7 +163,13 @@ class ProofWords(NamedTuple):
     read_at: str = "read {day}"
     show: str = "Point out"
     filters: Mapping[str, str] = MappingProxyType(
-        {"calculated": "calculated", "judgement": "judgement", "not_found": "not found", "doubted": "doubted"}
+        {
+            "calculated": "calculated",
+            "judgement": "judgement",
+            "not_found": "not found",
+            "disputed": "sources disagree",
+            "doubted": "doubted",
+        }
     )
 
 
@@ -246,7 +253,12 @@ class Words(NamedTuple):
     """All words that people read in or about a report. The defaults are English; `ja.py` has the Japanese ones."""
 
     legend: Mapping[str, str] = MappingProxyType(
-        {"†": "the writer's judgement", "‡": "looked for and not found", "[=…]": "a sum, checked by code"}
+        {
+            "†": "the writer's judgement",
+            "‡": "looked for and not found",
+            "⇄": "sources disagree",
+            "[=…]": "a sum, checked by code",
+        }
     )
     about_run: str = "About this run"
     status: str = "Report"

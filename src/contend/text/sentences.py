@@ -161,7 +161,7 @@ def _ends_here(block: str, end: re.Match[str]) -> bool:
     )
 
 
-_CITATION = re.compile(r"\s?(?:\[P?[1-9]\d{0,2}\]|\*[(（](?:judgement|判断)[)）]\*)|[†‡]")
+_CITATION = re.compile(r"\s?(?:\[P?[1-9]\d{0,2}\]|\*[(（](?:judgement|判断)[)）]\*)|[†‡⇄]")
 _JOINED_CITATIONS = re.compile(r"\s?\[\d{1,3}(?:[,–]\d{1,3})+\]")
 _LINK_TARGET = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
 _ANCHOR = re.compile(r"(?<!\s)\s*\{:?\s?[#.][^{}]*\}\s*\Z")

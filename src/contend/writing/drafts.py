@@ -46,6 +46,8 @@ from contend.writing.forms import PARTS
 
 _MARK = re.compile(r"\[\^?P?\d{1,3}(?:\s*[,–-]\s*P?\d{1,3})*\]")
 _MOST_FAULTS = 12
+_SIDES = 2
+_ONE_SIDE = "it is disputed: `quotes` holds the words of each side, two pieces at least, and `sources` their passages"
 _NO_PASSAGE = "it is {kind} and names no passage: name those it rests on, give its sum, or say judgement or not_found"
 
 AnyBlock = ParagraphOf[Any] | ListOf[Any] | TableOf[Any]
@@ -336,6 +338,8 @@ def _faults_of(statement: StatementReply | RowReply, offered: _Offered, *, resti
         yield f"{mark[0]} stands in the text: name passages in `sources` only"
     # The inputs of a sum are checked against the question and the other statements.
     reckoned = isinstance(statement, StatementReply) and statement.kind == "derived" and bool(sums_of(statement.basis))
+    if statement.kind == "disputed" and (not sources or len({*statement.quotes}) < _SIDES):
+        yield _ONE_SIDE
     if statement.kind in {"stated", "derived"} and not sources and not resting and not reckoned:
         yield _NO_PASSAGE.format(kind=statement.kind)
     if statement.kind == "not_found":
