@@ -390,6 +390,14 @@ def test_what_is_not_found_names_its_part_and_the_words_to_search_for(basis: str
     )
 
 
+@pytest.mark.parametrize("quotes", [[], ["0.2 Hz"], ["0.2 Hz", "0.2 Hz"]])
+def test_what_sources_disagree_on_quotes_both_sides(quotes: list[str]) -> None:
+    statement = statement_reply("0.2 or 0.9 Hz.", 1, 2, kind="disputed") | {"quotes": quotes}
+
+    told = faults_of(ReportReply.model_validate({**REPLY, "summary": [statement]}), NUMBERED, 2)
+    assert told.startswith("summary 1: it is disputed: `quotes` holds the words of each side")
+
+
 def test_what_a_draft_calls_not_found_is_looked_for_once_by_part_and_words() -> None:
     limits = [
         statement_reply(f"Unknown {at}.", kind="not_found", basis=basis)
@@ -424,6 +432,7 @@ def test_a_writer_is_told_what_is_wrong_with_a_cell(cells: list[dict[str, Any]],
         statement_reply("Use `x[0]`.", 1),
         statement_reply("I would wait.", kind="judgement"),
         statement_reply("Unknown.", kind="not_found", basis="2: damper price"),
+        statement_reply("0.2 or 0.9 Hz.", 1, 2, kind="disputed") | {"quotes": ["0.2 Hz", "0.9 Hz"]},
     ],
 )
 def test_code_judgement_and_what_is_not_found_are_no_faults(statement: dict[str, Any]) -> None:

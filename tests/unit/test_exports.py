@@ -322,10 +322,10 @@ def test_statements_are_a_row_each_with_what_they_rest_on_and_no_cell_is_compute
 
 
 @pytest.mark.parametrize("make", [to_docx, pdf])
-def test_marks_of_what_is_calculated_judged_not_found_and_struck_out_are_printed_in_either_format(
+def test_marks_of_what_is_calculated_judged_not_found_disputed_and_struck_out_are_printed_in_either_format(
     make: Callable[[bytes], bytes],
 ) -> None:
-    marked = "Total 200[1][=4200÷21]. Hire†. Profit‡. ~~It makes 9[1].~~ ⚠"
+    marked = "Total 200[1][=4200÷21]. Hire†. Profit‡. 9 or 8⇄. ~~It makes 9[1].~~ ⚠"
     head = run_head(unverified=["It makes 9[1]. (nothing that it quotes has 9)"])
     statement = LedgerStatement(place="1.1.1", text="Total 200.", says="x", kind="derived", sums=["4200 / 21 = 200"])
     ledger = ledger_of(statement).model_copy(update={"detailed_analysis": marked})
@@ -335,7 +335,7 @@ def test_marks_of_what_is_calculated_judged_not_found_and_struck_out_are_printed
 
     text = re.sub(r"\s+", " ", pdf_text(content) if make is pdf else word_text(content)).replace("\u2060", "")
     reason = "(nothing that it quotes has 9)"
-    for part in ("Total 200[1][=4200÷21].", "Hire†.", "Profit‡.", "It makes 9[1]. ⚠", reason):
+    for part in ("Total 200[1][=4200÷21].", "Hire†.", "Profit‡.", "9 or 8⇄.", "It makes 9[1]. ⚠", reason):
         assert part in text
     assert "4200 / 21" not in text  # opens on a screen
     assert "Point out" not in text  # as the filters

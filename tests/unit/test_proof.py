@@ -64,6 +64,7 @@ def rules(*statements: CitedSentence, table: Table | None = None) -> list[list[s
         ),
         statement("In March Tern took in 5.18 m³.", "Tern | 5,180"),
         statement("In 2024 Tern made 2,044 crossings, 1,912 in 2023.", "Tern | 1,912 | 2,044"),
+        statement("It was 9.4, or 10.07 million.", "been 9.4 million", "cost 10.07 million kroner", kind="disputed"),
         statement("Tern saves 3.63 million kroner a year.", kind="derived", basis="13.7 - 10.07"),
         statement("That is 26 percent.", kind="derived", basis="(13.7 - 10.07) / 13.7"),
         statement(
@@ -125,6 +126,10 @@ FAULTS = {
     "the caption's unit exchanged": (statement("Tern took in 5,180 ml in March.", "Tern | 5,180"), "figure"),
     "an invented fact as judgement": (statement("Passengers fall by 9 % a year.", kind="judgement", of=""), "figure"),
     "a fact without a source": (statement("The bank adds 4.5 million.", kind="judgement", of=""), "figure"),
+    "a side of a dispute that no source has": (
+        statement("14 or 16 months.", "within 14 months", "Alken needs 13.7 million", kind="disputed"),
+        "figure",
+    ),
     "a wrong day": (statement("Ready on 1 March 2027.", "ready on 1 March 2028 at the earliest"), "figure"),
     "a certificate that nobody has": (
         statement("Two hold ISO-27001.", "two hold the certificate", of="staff"),

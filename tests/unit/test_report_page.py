@@ -153,6 +153,9 @@ STATEMENTS = [
     CitedSentence(text="That is 175 an hour.", passages=["a"], kind="derived", basis="4200 / 24"),
     CitedSentence(text="**Hire** five more & wait.", kind="judgement"),
     CitedSentence(text="Its profit is not told.", kind="not_found", basis="2: profit of the plant"),
+    CitedSentence(
+        text="It opened in 1987 or not.", passages=["a"], quotes=["opened in 1987", "Kolby"], kind="disputed"
+    ),
 ]
 
 
@@ -180,11 +183,14 @@ def test_each_statement_of_the_page_has_its_proof() -> None:
     assert "<blockquote>… It makes **<mark>4,200</mark> units** a month. …</blockquote>" in proofs["summary-2"]
     assert 'judgement</p><p class="caution">To check: who says so?</p>' in proofs["summary-3"]
     assert "Searched for: profit of the plant" in proofs["summary-4"]
+    assert '<p class="kind">Sources disagree</p>' in proofs["summary-5"]
+    assert "<mark>Kolby</mark>" in proofs["summary-5"]
+    assert "<mark>opened in 1987</mark>" in proofs["summary-5"]
     assert re.findall(r'aria-describedby="proof-([^"]+)"', page) == [*proofs]
     assert re.search(r'<tr (?=[^>]*class="s")(?=[^>]*tabindex="0")[^>]*aria-describedby="proof-1-1-1"', page)
     assert 'tabindex="0" aria-describedby="proof-summary-3"><strong>Hire</strong> five more &amp; wait' in page
     filters = re.findall(r'data-filter="(\w+)" aria-pressed="false">[\w ]+ <span>(\d)</span>', page)
-    assert filters == [("calculated", "1"), ("judgement", "1"), ("not_found", "1"), ("doubted", "1")]
+    assert filters == [("calculated", "1"), ("judgement", "1"), ("not_found", "1"), ("disputed", "1"), ("doubted", "1")]
     # Its style hides them in print and without a script.
     assert re.search(
         r'<div (?=[^>]*class="filters")(?=[^>]*role="group")[^>]*aria-label="Point out">Point out <b', page

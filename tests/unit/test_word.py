@@ -105,7 +105,7 @@ def test_a_table_has_lines_and_a_head_that_is_repeated_on_each_page() -> None:
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_each_mark_of_a_report_has_a_style_of_its_own(language: Language) -> None:
     words = WORDS[language].headings
-    marks = {"Judgement": "†", "Not Found": "‡", "Calculated": words.calculated}
+    marks = {"Judgement": "†", "Not Found": "‡", "Disputed": "⇄", "Calculated": words.calculated}
     sentences = ". ".join(f"Hire {style}{mark}" for style, mark in marks.items())
     document = word(f"{sentences}. 200[1][=4200÷21]. ~~It makes **9**[1].~~ ⚠ `⚠`", language)
 
