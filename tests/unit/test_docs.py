@@ -253,7 +253,7 @@ def _prompt_variables() -> set[str]:
 
 def _nodes(room: str) -> list[str]:
     text = (ROOT / "src" / "contend" / room / "graph.py").read_text("utf-8")
-    return re.findall(r'add_node\("(\w+)"', text)
+    return re.findall(r'add_node\(graph, "(\w+)"', text)
 
 
 @pytest.mark.parametrize("page", _NAMES)
