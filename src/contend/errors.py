@@ -178,7 +178,8 @@ def without_secrets(text: str, env_file: Mapping[str, str | None] | None = None)
     return text
 
 
-_PASSING = {408, 409, 425, 429}
+_PASSING = {408, 409, 424, 425, 429, 498, 499}
+"""Beside faults of the server: Bedrock's failed dependency, Groq's lack of capacity, Google's cancelled operation."""
 _SERVER_FAULT = 500
 
 

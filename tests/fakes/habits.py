@@ -78,6 +78,17 @@ REFUSALS: dict[str, Callable[[dict[str, Any], int], Refusal | None]] = {
         if _has_system(body)
         else None
     ),
+    "roles_alternate_500": lambda body, _: (
+        (500, _error("Jinja Exception: Conversation roles must alternate user/assistant/...", code=500))
+        if _has_system(body)
+        else None
+    ),
+    "schema_fails": lambda body, _: (500, "Internal Server Error") if _format_of(body) == "json_schema" else None,
+    "short_replies_beside_context": lambda body, _: (
+        (400, _error("`max_tokens` must be less than or equal to `4096`, it is less than the `context_window`"))
+        if body["max_tokens"] > 4096
+        else None
+    ),
     "stream_only": lambda body, _: (
         None if body.get("stream") else (400, _error("enable_thinking must be false for non-streaming calls"))
     ),

@@ -476,7 +476,7 @@ async def test_a_rate_limit_for_ever_ends_in_an_error(vendors: Vendors, prompts:
     assert "429" in str(error)
 
 
-@pytest.mark.parametrize("status", [408, 409, 425, 429])
+@pytest.mark.parametrize("status", [408, 409, 424, 425, 429, 498, 499])
 async def test_a_refusal_for_now_may_pass(vendors: Vendors, prompts: PromptLibrary, status: int) -> None:
     vendors.fail(status=status)
 
@@ -508,6 +508,44 @@ async def test_a_failure_that_passes_is_asked_again(vendors: Vendors, prompts: P
         await caller.score()
 
     assert len(vendors.calls) == 2
+
+
+async def test_a_server_that_fails_on_a_schema_is_asked_without_from_then_on(
+    vendors: Vendors, prompts: PromptLibrary
+) -> None:
+    vendors.fail(status=500, message="Internal Server Error", times=2)
+
+    async with calling(vendors, prompts) as caller:
+        await caller.score()
+        await caller.score()
+
+    assert ["response_format" in call.body for call in vendors.calls] == [True, True, False, False]
+
+
+async def test_a_schema_that_was_answered_before_is_not_to_blame(vendors: Vendors, prompts: PromptLibrary) -> None:
+    vendors.fail(status=500, message="Internal Server Error", after=1)
+
+    async with calling(vendors, prompts) as caller:
+        model = caller.model()
+        await model.ask(PROMPT, MetricReply, scope=SCOPE)
+        with pytest.raises(ModelError, match="500: Internal Server Error"):
+            await model.ask(PROMPT, MetricReply, scope=SCOPE)
+
+    assert all("response_format" in call.body for call in vendors.calls)
+
+
+@pytest.mark.parametrize("status", [413, 429])
+async def test_a_call_over_the_accounts_tokens_per_minute_is_no_matter_of_context_or_time(
+    vendors: Vendors, prompts: PromptLibrary, status: int
+) -> None:
+    vendors.fail(status=status, message="Request too large for m on tokens per min (TPM): Limit 6000, Requested 10338")
+
+    async with calling(vendors, prompts) as caller:
+        error = await failure(caller)
+
+    assert len(vendors.calls) == 1
+    assert not error.transient
+    assert "more tokens than the account has per minute" in str(error)
 
 
 async def test_a_server_that_keeps_failing_is_named(vendors: Vendors, prompts: PromptLibrary) -> None:

@@ -3,9 +3,10 @@
 import json
 from typing import Any
 
+import httpx2
 import pytest
 
-from contend.llm.completions import ErrorInAnswer, NoCompletion, error_status, error_text, read_completion
+from contend.llm.completions import ErrorInAnswer, NoCompletion, error_status, error_text, read_completion, text_of
 
 REPLY = '{"percent": 50}'
 STREAM = """: ping
@@ -45,6 +46,37 @@ def test_a_reply_is_found_wherever_the_server_put_it(text: str) -> None:
     assert content_of(text) == REPLY
 
 
+@pytest.mark.parametrize("end", ["\n\n", "\r\n\r\n"])
+def test_line_separators_in_a_streamed_reply_are_part_of_it(end: str) -> None:
+    deltas = ["It hums.\u2028", "It\x85 sings."]
+    chunks = [json.dumps({"choices": [{"delta": {"content": each}}]}, ensure_ascii=False) for each in deltas]
+
+    assert content_of("".join(f"data: {chunk}{end}" for chunk in chunks)) == "".join(deltas)
+
+
+def test_a_provider_that_failed_within_a_stream_is_an_error_and_no_half_reply() -> None:
+    broken = STREAM.replace(
+        '{"content": ": 50}"}, "finish_reason": "stop"}]', '{}}], "error": {"code": 502, "message": "x"}'
+    )
+
+    with pytest.raises(ErrorInAnswer) as excinfo:
+        read_completion(broken)
+
+    assert excinfo.value.status == 502
+
+
+@pytest.mark.parametrize(
+    ("data", "content_type"),
+    [
+        ("Brücke".encode(), "application/json;charset=ISO-8859-1"),
+        ("Brücke".encode("utf-8-sig"), "application/json"),
+        ("Brücke".encode("latin-1"), "application/json; charset=latin-1"),
+    ],
+)
+def test_an_answer_is_utf_8_whatever_it_declares_unless_it_cannot_be(data: bytes, content_type: str) -> None:
+    assert text_of(httpx2.Response(200, content=data, headers={"content-type": content_type})) == "Brücke"
+
+
 def test_thinking_that_was_cut_off_is_no_reply() -> None:
     assert content_of(completion({"content": "", "reasoning_content": "Well, "}, reason="length")) == ""
 
@@ -74,6 +106,10 @@ def test_token_counts_are_read_as_numbers_or_not_at_all(usage: object, counts: t
         ({"error": "something"}, None),
         ({"choices": [{"error": {"message": "gone", "code": 503}}]}, 503),
         ({"choices": None, "error": {"message": "bad key", "code": "invalid_api_key"}}, 401),
+        ({"code": 1302, "msg": "too many at once", "success": False}, None),
+        ({"choices": None, "base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}, None),
+        ({"error": {"message": "gone", "code": 502}, "choices": [{"finish_reason": "error", "message": {}}]}, 502),
+        ({"choices": [{"finish_reason": "insufficient_system_resource", "message": {"content": "{"}}]}, None),
     ],
 )
 def test_an_error_in_a_success_is_an_error_with_the_status_that_it_names(body: object, status: int | None) -> None:
@@ -84,21 +120,22 @@ def test_an_error_in_a_success_is_an_error_with_the_status_that_it_names(body: o
 
 
 @pytest.mark.parametrize(
-    ("text", "is_json"),
+    ("text", "may_pass"),
     [
         ('{"choices": null}', True),
         ('{"choices": []}', True),
         ("[]", True),
         ("<html>Sign in</html>", False),
-        ("{", False),
-        ("[" * 100_000, False),
+        ("{", True),
+        ("", True),
+        ("[" * 100_000, True),
     ],
 )
-def test_what_is_no_completion_may_be_one_next_time_only_where_it_is_json(text: str, *, is_json: bool) -> None:
+def test_what_is_no_completion_may_be_one_next_time_only_unless_it_is_a_page(text: str, *, may_pass: bool) -> None:
     with pytest.raises(NoCompletion) as excinfo:
         read_completion(text)
 
-    assert excinfo.value.is_json is is_json
+    assert excinfo.value.may_pass is may_pass
 
 
 @pytest.mark.parametrize(

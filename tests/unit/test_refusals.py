@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from contend.llm.refusals import RequestForm, changes, context_size, topic_of
+from contend.llm.refusals import RequestForm, changes, context_size, names_feature, topic_of
 
 EVERY_FIELD = frozenset(field.name for field in fields(RequestForm))
 
@@ -44,6 +44,12 @@ def test_a_prompt_over_the_context_is_known_with_the_contexts_size(words: str, s
         ("max_tokens: 16000 > 8192, which is the maximum allowed number of output tokens", None),
         ("Invalid schema for response_format: it exceeds the limit of 100 properties", None),
         ("Bad Request", None),
+        ("`max_tokens` must be less than or equal to `8192`; it is less than the `context_window` of this model", None),
+        ('{"message":"The maximum tokens you requested exceeds the model limit of 4096."}', None),
+        ("too many tokens: max tokens must be less than or equal to 4096, the maximum output length", None),
+        ("Request too large for model `m1` on tokens per minute (TPM): Limit 6000, Requested 10338", "over rate"),
+        ("Request too large for gpt-9 on tokens per min (TPM): Limit 30000, Requested 31538.", "over rate"),
+        ("Rate limit reached for gpt-9 on tokens per min (TPM): Limit 30000, Used 29500, Requested 900.", "rate"),
     ],
 )
 def test_what_no_other_form_would_mend_is_told_from_the_rest(words: str, topic: str | None) -> None:
@@ -65,10 +71,28 @@ def test_what_no_other_form_would_mend_is_told_from_the_rest(words: str, topic: 
         ("body.max_tokens: Extra inputs are not permitted", {"limit_name": "max_completion_tokens"}),
         ("the valid range of max_tokens is [1, 8,192]", {"most_output": 8192}),
         ("max_tokens is too large: 16000.", {"most_output": 6000}),
+        ("The maximum tokens you requested exceeds the model limit of 4096.", {"most_output": 4096}),
+        ("it has a maxOutputTokens value of 16000 but the supported range is from 1 to 8193", {"most_output": 8193}),
     ],
 )
 def test_what_a_refusal_names_is_changed_first(words: str, change: dict[str, Any]) -> None:
     assert next(changes(RequestForm(), words, output=16_000, usable=EVERY_FIELD)) == change
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "named"),
+    [
+        (500, "failed to parse grammar", True),
+        (500, "invalid JSON schema in format", True),
+        (500, "Jinja Exception: Conversation roles must alternate user/assistant/user/assistant/...", True),
+        (500, "The maximum tokens you requested exceeds the model limit of 2048.", True),
+        (404, "No endpoints found that can handle the requested parameters.", True),
+        (403, "assumed-role/team is not authorized for this user", False),
+        (500, "CUDA out of memory", False),
+    ],
+)
+def test_an_error_of_another_status_is_about_the_form_if_its_words_are(status: int, words: str, *, named: bool) -> None:
+    assert names_feature(status, words) is named
 
 
 def test_a_refusal_without_words_tries_one_thing_after_the_other_and_ends() -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from contend.errors import ModelError, ReplyError
 from contend.llm import CONTEXT_MARGIN, CONTEXT_REMEDY, DEFAULT_CONTEXT_TOKENS, Answer, R, Scope
 from contend.llm.budget import Ledger, cost_usd
-from contend.llm.endpoint import Completion, Endpoint, Request, RequestRefused, Turn, distribution_of
+from contend.llm.endpoint import Completion, Endpoint, Request, RequestRefused, ServerFault, Turn, distribution_of
 from contend.llm.reading import UnreadableReply, read_reply
 from contend.llm.refusals import SURE_OUTPUT_TOKENS, Change, RequestForm, changes
 from contend.models.replies import Reply
@@ -96,6 +96,9 @@ class ChatModel:
 
     _counted: float | None = field(default=None, init=False)
     """The greatest share of an estimate that the endpoint has counted for a prompt, with some room; None before."""
+
+    _answered: set[type[Reply]] = field(default_factory=set, init=False)
+    """Types of replies that it has answered: if it fails on one of them, the schema is not to blame."""
 
     def __post_init__(self) -> None:
         self.name_there = self.name_there or self.name
@@ -181,8 +184,13 @@ class ChatModel:
                     raise
                 tried.append(change)
                 learned |= change
+            except ServerFault:
+                if form.reply_format == "none" or chat.reply_type in self._answered:
+                    raise
+                learned |= {"reply_format": "none"}
             else:
                 self.endpoint.learn(self.name_there, learned)
+                self._answered.add(chat.reply_type)
                 return completion
 
     async def _within_budget(self, chat: _Chat[R], form: RequestForm) -> Completion:

@@ -1,8 +1,12 @@
 """Read what an OpenAI-compatible server sent: a chat completion, or an error in its own words."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import httpx2
 
 _NAMES_BY_STATUS = {
     400: ("invalid_request_error", "bad_request", "context_length_exceeded"),
@@ -18,8 +22,13 @@ _NAMES_BY_STATUS = {
 }
 """An error's `code`, `type` or `status` in words, by HTTP status."""
 _STATUS_BY_NAME = {name: status for status, names in _NAMES_BY_STATUS.items() for name in names}
-_WORDS = ("message", "error", "detail", "msg", "errors", "error_message", "error_msg", "description", "reason", "raw")
+_WORDS = (
+    *("message", "error", "detail", "msg", "errors", "error_message", "error_msg", "description", "reason", "raw"),
+    *("base_resp", "status_msg"),  # of MiniMax
+)
 """Keys under which an error may hold its text, likeliest first."""
+_INTERRUPTED = frozenset({"error", "abort", "network_error", "insufficient_system_resource"})
+"""Values of `finish_reason` at OpenRouter, vLLM, Zhipu and DeepSeek."""
 _REASONING = ("reasoning_content", "reasoning", "thinking")
 _DEEPEST = 8
 
@@ -34,11 +43,19 @@ class ErrorInAnswer(Exception):  # noqa: N818 - named by what it is
 
 
 class NoCompletion(Exception):  # noqa: N818 - named by what it is
-    """An answer with HTTP status 200 that is no chat completion; if `is_json`, a retry may give one."""
+    """An answer with HTTP status 200 that is no chat completion; `may_pass`: a retry may give one."""
 
-    def __init__(self, message: str, *, is_json: bool) -> None:
+    def __init__(self, message: str, *, may_pass: bool) -> None:
         super().__init__(message)
-        self.is_json = is_json
+        self.may_pass = may_pass
+
+
+def text_of(answer: "httpx2.Response") -> str:
+    """An answer's text: UTF-8, as JSON and event streams are, whatever it declares; else as declared."""
+    try:
+        return answer.content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return answer.text
 
 
 def read_completion(text: str) -> dict[str, Any]:
@@ -50,21 +67,32 @@ def read_completion(text: str) -> dict[str, Any]:
     """
     body = _streamed(text) if text.lstrip().startswith(("data:", "event:", ":")) else json_of(text)
     if not isinstance(body, dict):
-        raise NoCompletion(f"it begins with {text[:40]!r}", is_json=body is not None)
+        # It was cut off if it is empty or begins as JSON does.
+        cut = text.lstrip()[:1] in {"", "{", "["}
+        raise NoCompletion(f"it begins with {text[:40]!r}" if text else "it is empty", may_pass=cut or body is not None)
     choices = [choice for choice in body.get("choices") or () if isinstance(choice, dict)]
-    if not choices and (body.get("error") or body.get("detail") or body.get("errors")):
+    if not choices and (body.get("error") or error_text(body)):
         raise ErrorInAnswer(body)
     if not choices:
-        raise NoCompletion("it has no choices", is_json=True)
+        raise NoCompletion("it has no choices", may_pass=True)
     choice = choices[0]
-    # OpenRouter reports so that a provider failed in the middle of its reply.
-    if error := choice.get("error"):
+    if error := _interruption(body, choice):
         raise ErrorInAnswer({"error": error})
     message = choice.get("message")
     message = message if isinstance(message, dict) else {}
     content = _content(choice, message)
     plain = {"role": "assistant", "content": content, "refusal": _text(message.get("refusal"))}
     return {**body, "choices": [{**choice, "message": plain}], "usage": _usage(body.get("usage"))}
+
+
+def _interruption(body: Mapping[str, Any], choice: Mapping[str, Any]) -> object:
+    """Why a reply ended in the middle, as a gateway says of the provider behind it; None if it did not."""
+    if error := choice.get("error"):
+        return error
+    reason = choice.get("finish_reason")
+    if reason in _INTERRUPTED:
+        return body.get("error") or f"the reply was interrupted: {reason}"
+    return body.get("error") if reason is None and error_text(body.get("error")) else None
 
 
 def _content(choice: Mapping[str, Any], message: Mapping[str, Any]) -> str:
@@ -138,7 +166,8 @@ def _streamed(text: str) -> dict[str, Any]:
 
 
 def _chunks(text: str) -> Iterator[dict[str, Any]]:
-    for line in text.splitlines():
+    # `splitlines` would also split at line separators within JSON strings.
+    for line in re.split(r"\r\n|\n|\r", text):
         chunk = json_of(line.removeprefix("data:")) if line.startswith("data:") else None
         if isinstance(chunk, dict):
             yield chunk

@@ -150,6 +150,10 @@ class Unavailable(ModelError):  # noqa: N818 - named by what the caller meets
         self.patient = patient
 
 
+class ServerFault(Unavailable):
+    """The server failed on the request each time. Some do so on a JSON schema that they cannot bind a model to."""
+
+
 def context_exceeded(who: str, words: str) -> ModelError:
     """The error for a prompt that is too long; `words`: the endpoint's message."""
     size = context_size(words)
@@ -162,7 +166,7 @@ def context_exceeded(who: str, words: str) -> ModelError:
     return ModelError(f"{who}: the prompt is longer than the model's context{tokens}: {remedy}")
 
 
-PATIENT_STATUSES = frozenset({408, 425, 429, 502, 503, 504, *range(520, 530)})
+PATIENT_STATUSES = frozenset({408, 425, 429, 502, 503, 504, *range(520, 531)})
 """HTTP statuses of an endpoint that is down, loading a model or overloaded."""
 
 

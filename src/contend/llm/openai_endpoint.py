@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from contend.connections import connection_failure
 from contend.errors import InputError, ModelError, is_passing, seconds_to_wait
 from contend.llm.address import OPENAI_HOST, EndpointAddress, open_client
-from contend.llm.completions import ErrorInAnswer, NoCompletion, error_text, read_completion
+from contend.llm.completions import ErrorInAnswer, NoCompletion, error_text, read_completion, text_of
 from contend.llm.endpoint import (
     PATIENT_STATUSES,
     CallLimits,
@@ -18,13 +18,14 @@ from contend.llm.endpoint import (
     Endpoint,
     Request,
     RequestRefused,
+    ServerFault,
     SettingNames,
     Unavailable,
     completion_of,
     context_exceeded,
 )
 from contend.llm.listing import endpoint_models, read_sizes
-from contend.llm.refusals import NAMES_FEATURE, RequestForm, Topic, topic_of
+from contend.llm.refusals import RequestForm, Topic, names_feature, topic_of
 from contend.loading import loading
 from contend.settings.files import ProviderConfig
 from contend.text import clean
@@ -41,6 +42,7 @@ _BAD_KEY = 401
 _FORBIDDEN = 403
 _TOO_MANY = 429
 _BAD_REQUEST = {400, 422}
+_SERVER_FAULTS = {500, 501}
 _REMEDIES = {
     _BAD_KEY: "set {key} to a valid key",
     402: "add credit to the account, or use another key",
@@ -112,7 +114,7 @@ class OpenAIEndpoint(Endpoint):
                     f"{who} answered with something else than a chat completion ({self._one_line(str(error))}):"
                     f" check {self._names.url}, it usually ends in /v1"
                 )
-                passing = isinstance(error, NoCompletion) and error.is_json
+                passing = isinstance(error, NoCompletion) and error.may_pass
                 return Unavailable(message, patient=False) if passing else ModelError(message)
 
     def _refusal(self, status: int | None, body: object, wait: float | None, who: str) -> ModelError:
@@ -129,6 +131,8 @@ class OpenAIEndpoint(Endpoint):
         if remedy := _final_remedy(status, topic, code):
             return ModelError(f"{who} refused the request {reason}: {remedy.format(**self._names._asdict())}")
         message = f"{who} failed {reason}, also when asked again: go on later, or lower CONTEND_MAX_CALLS_IN_FLIGHT"
+        if status in _SERVER_FAULTS and topic is None:
+            return ServerFault(message, wait=wait, patient=False)
         return Unavailable(message, wait=wait, patient=status in PATIENT_STATUSES)
 
     async def models(self, names: Sequence[str]) -> list[str]:  # noqa: ARG002 - the protocol's; it lists what it has
@@ -189,13 +193,15 @@ def _depends_on_form(status: int | None, topic: Topic | None, words: str) -> boo
     """Whether another form of the request may work."""
     if status in _BAD_REQUEST:
         return topic is None
-    return status not in {None, _BAD_KEY, _TOO_MANY} and NAMES_FEATURE.search(words) is not None
+    return status is not None and status not in {_BAD_KEY, _TOO_MANY} and names_feature(status, words)
 
 
 def _final_remedy(status: int | None, topic: Topic | None, code: str) -> str | None:
     """What to do about a permanent refusal; None for one that may pass."""
     if "insufficient_quota" in code:
         return "the account's quota is used up; add credit or use another key"
+    if topic == "over rate":
+        return "one call needs more tokens than the account has per minute; raise its limit or choose another model"
     if status in {None, *_BAD_REQUEST} and topic in _TOPIC_REMEDIES:
         return _TOPIC_REMEDIES[topic]
     if status is None or is_passing(status) or topic == "rate":
@@ -235,7 +241,7 @@ def _chat_class() -> "type[ChatOpenAI]":
             body = self._get_request_payload(messages, stop=stop, **kwargs)
             body |= body.pop("extra_body", None) or {}
             answer = await self.root_async_client.post("/chat/completions", cast_to=httpx2.Response, body=body)
-            reply = read_completion(answer.text)
+            reply = read_completion(text_of(answer))
             result = self._create_chat_result(reply)
             # The client reads refusals only from its own models.
             result.generations[0].message.additional_kwargs["refusal"] = reply["choices"][0]["message"]["refusal"]

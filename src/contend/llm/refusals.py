@@ -51,7 +51,8 @@ _SYSTEM = re.compile(
     r"(?i)\b(system|developer)\W{0,3}(role|message|prompt|instruction)|\brole\W.{0,40}\b(system|developer)\b"
     r"|roles? must alternate|only user and assistant|\brole\b.{0,40}\b(user|assistant)\b"
 )
-_OUTPUT_LIMIT = re.compile(r"(?i)max_?(completion_|output_)?tokens|output tokens|completion tokens")
+_MOST_TOKENS = r"max(?:imum)?[ _]?(?:completion[ _]?|output[ _]?)?tokens"
+_OUTPUT_LIMIT = re.compile(rf"(?i){_MOST_TOKENS}|output tokens|completion tokens")
 _UNKNOWN = re.compile(
     r"(?i)unsupported|not (be )?(supported|permitted|allowed|recogni[sz]ed)|instead|unknown|unrecogni|unexpected"
     r"|extra|forbidden"
@@ -118,11 +119,21 @@ def _numbers(words: str) -> list[int]:
     return [int(re.sub(r"\D", "", number)[:12]) for number in _NUMBER.findall(words)]
 
 
-NAMES_FEATURE = re.compile(
-    r"(?i)response_?format|json_?(schema|object|mode)|grammar|structured output|logprobs|requested parameters"
-    r"|(system|developer) (role|message|instruction)"
+_FEATURE = re.compile(
+    r"(?i)response[_ ]?format|json[_ ]?(schema|object|mode)|grammar|(guided|constrained) decoding|structured output"
+    r"|logprobs|requested parameters|(system|developer) (role|message|instruction)"
 )
-"""Words that show that an error with a status other than 400 is about the form of the request."""
+_SERVER_FAULT = 500
+
+
+def names_feature(status: int, words: str) -> bool:
+    """Whether an error with a status other than 400 is about the form of the request.
+
+    llama.cpp and gateways answer 500 if a model's template or provider refuses the request.
+    """
+    patterns = [_FEATURE, _SYSTEM, _REPLY_LIMIT] if status >= _SERVER_FAULT else [_FEATURE]
+    return any(pattern.search(words) for pattern in patterns)
+
 
 _TOO_LONG = re.compile(
     r"(?i)context[ _-]?(length|window|size|limit|overflow)|ContextWindow|context the overflow|exceed_context"
@@ -140,15 +151,21 @@ _SIZE = (
         r"\D{0,70}?(\d[\d,_]{2,})"
     ),
 )
+_REPLY_LIMIT = re.compile(
+    rf"(?i){_MOST_TOKENS}\W+(?:(?:value|you requested|for \S+)\W+)?"
+    r"(?:(?:must|should) be (?:less|lower|at most|<=|between|in\b)|exceeds? the model limit)"
+)
+"""Refuses the output limit by itself, even if it mentions prompts or contexts."""
 _REPLY_ONLY = re.compile(r"(?i)(?<!context )(?<!input )(?<!prompt )\b(max_(completion_|output_)?tokens|output tokens)")
 _ABOUT_PROMPT = re.compile(r"(?i)context|prompt|input|messages")
 _CREDENTIALS = re.compile(r"(?i)api[ _-]?key|credential|unauthori[sz]ed|authenticat|access token|permission denied")
 _MONEY = re.compile(r"(?i)insufficient[ _](quota|balance|funds|credit)|(credit|account) balance|billing|arrears|quota")
-_RATE = re.compile(r"(?i)rate[ _-]?limit|too many requests|throttl|tokens per (minute|day)")
+_RATE = re.compile(r"(?i)rate[ _-]?limit|too many requests|throttl|tokens per (min(ute)?|day)\b")
+_OVER_RATE = re.compile(r"(?i)request too large\b.{0,200}\btokens per (min(ute)?|day)\b")
 _CONTENT = re.compile(r"(?i)content[ _]?(filter|management|policy)|safety|moderation|data_?inspection|inappropriate")
 _NO_MODEL = re.compile(r"(?i)model\b.{0,80}(not found|not exist)|(invalid|unknown|no such) model")
 
-Topic = Literal["context", "credentials", "money", "rate", "content", "model"]
+Topic = Literal["context", "over rate", "credentials", "money", "rate", "content", "model"]
 _TOPICS: tuple[tuple[Topic, re.Pattern[str]], ...] = (
     ("money", _MONEY),
     ("rate", _RATE),
@@ -159,7 +176,14 @@ _TOPICS: tuple[tuple[Topic, re.Pattern[str]], ...] = (
 
 
 def topic_of(words: str) -> Topic | None:
-    """The kind of refusal, if another form of the request would not help."""
+    """The kind of refusal, if another form of the request would not help.
+
+    "over rate": one call needs more tokens than the account has per minute or day.
+    """
+    if _OVER_RATE.search(words):
+        return "over rate"
+    if _REPLY_LIMIT.search(words):
+        return None
     if _TOO_LONG.search(words) and not (_REPLY_ONLY.search(words) and not _ABOUT_PROMPT.search(words)):
         return "context"
     return next((topic for topic, pattern in _TOPICS if pattern.search(words)), None)
