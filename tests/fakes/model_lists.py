@@ -11,9 +11,14 @@ from fakes.loopback import LoopbackServer
 
 @contextmanager
 def endpoint(
-    *models: str, status: int = 200, chat: int = 400, body: bytes | None = None, hang: bool = False
+    *models: str,
+    status: int = 200,
+    chat: int = 400,
+    body: bytes | None = None,
+    refusal: bytes = b"",
+    hang: bool = False,
 ) -> Iterator[str]:
-    """A server that answers `GET /v1/models`, and chats without a message by the status `chat`; its base URL."""
+    """A server that answers `GET /v1/models`, and chats without a message by the status `chat` and by `refusal`."""
     sent = body if body is not None else json.dumps({"data": [{"id": name} for name in models]}).encode()
     over = Event()
 
@@ -29,8 +34,9 @@ def endpoint(
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
             self.send_response(chat)
-            self.send_header("Content-Length", "0")
+            self.send_header("Content-Length", str(len(refusal)))
             self.end_headers()
+            self.wfile.write(refusal)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
             """Silent."""

@@ -8,6 +8,7 @@ import pytest
 from contend.llm.address import EndpointAddress
 from contend.llm.endpoint import NoAnswer
 from contend.llm.listing import endpoint_models
+from fakes.model_lists import endpoint
 
 _MEGABYTE = b" " * 1_000_000
 _MOST_MEGABYTES = 100
@@ -44,3 +45,15 @@ async def test_a_list_of_models_that_does_not_end_is_no_list_and_is_not_read_to_
         await endpoint_models(EndpointAddress.parse(url, "url", key=None), seconds=60)
 
     assert taken[0] < _MOST_MEGABYTES
+
+
+@pytest.mark.parametrize("body", [b"<html>Welcome</html>", b'["m1"]', b'{"data": [{"name": "m1"}]}'])
+async def test_a_server_of_chats_may_show_something_else_where_models_are_listed(body: bytes) -> None:
+    with endpoint(body=body, refusal=b'{"error": "messages is missing"}') as url:
+        assert await endpoint_models(EndpointAddress.parse(url, "url", key=None), seconds=60) == []
+
+
+async def test_a_server_of_pages_alone_is_none() -> None:
+    page = b"<html>Welcome</html>"
+    with endpoint(body=page, refusal=page) as url, pytest.raises(NoAnswer, match="gave no list of models"):
+        await endpoint_models(EndpointAddress.parse(url, "url", key=None), seconds=60)

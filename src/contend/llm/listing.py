@@ -30,6 +30,10 @@ class _Unlisted(NoAnswer):
     """It answered, but with an error status."""
 
 
+class _NoList(NoAnswer):
+    """It answered with something else, as gateways do that show a page at each path that they do not know."""
+
+
 async def listed_models(address: EndpointAddress, *, seconds: float = _ANSWER_SECONDS) -> list[Mapping[str, Any]]:
     """The models that `GET {url}/models` lists, each with its `id`.
 
@@ -43,7 +47,7 @@ async def listed_models(address: EndpointAddress, *, seconds: float = _ANSWER_SE
         raise _Unlisted(f"answered with status {status} to GET /models")
     models = _entries_of(json_of(body), "data")
     if models is None or not all(isinstance(model.get("id"), str) for model in models):
-        raise NoAnswer("is no OpenAI-compatible server: GET /models gave no list of models")
+        raise _NoList("is no OpenAI-compatible server: GET /models gave no list of models")
     return models
 
 
@@ -62,12 +66,17 @@ async def endpoint_models(address: EndpointAddress, *, seconds: float = _ANSWER_
     except _Unlisted:
         await _check_chat(address, seconds)
         return []
+    except _NoList:
+        # Its chat path must answer as such a server does.
+        if json_of(await _check_chat(address, seconds)) is None:
+            raise
+        return []
     # Azure lists models that could be deployed, but calls use the names of deployments.
     return [] if address.host.endswith(".azure.com") else [str(model["id"]) for model in models]
 
 
-async def _check_chat(address: EndpointAddress, seconds: float) -> None:
-    status, _ = await _ask("POST", address, f"{address.url}/chat/completions", seconds)
+async def _check_chat(address: EndpointAddress, seconds: float) -> bytes:
+    status, body = await _ask("POST", address, f"{address.url}/chat/completions", seconds)
     if status in _BAD_KEY:
         raise NoAnswer(f"refused the key (status {status})")
     if status in _NO_SUCH_PATH:
@@ -76,6 +85,7 @@ async def _check_chat(address: EndpointAddress, seconds: float) -> None:
         raise SlowAnswer(f"is not ready (status {status})")
     if status in _AWAY:
         raise NoAnswer(f"is away (status {status})")
+    return body
 
 
 def missing_models(models: Iterable[str], known_models: Iterable[str]) -> list[str]:
