@@ -1,6 +1,7 @@
 """What an endpoint lists, read within bounds."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 
 import pytest
@@ -53,7 +54,18 @@ async def test_a_server_of_chats_may_show_something_else_where_models_are_listed
         assert await endpoint_models(EndpointAddress.parse(url, "url", key=None), seconds=60) == []
 
 
-async def test_a_server_of_pages_alone_is_none() -> None:
-    page = b"<html>Welcome</html>"
-    with endpoint(body=page, refusal=page) as url, pytest.raises(NoAnswer, match="gave no list of models"):
+@pytest.mark.parametrize(("said", "is_chat"), [("The model `None` does not exist", True), ("Not Found", False)])
+async def test_a_path_that_misses_the_model_is_there(said: str, *, is_chat: bool) -> None:
+    with endpoint(status=403, chat=404, refusal=json.dumps({"error": {"message": said}}).encode()) as url:
+        listing = endpoint_models(EndpointAddress.parse(url, "url", key=None), seconds=60)
+        if is_chat:
+            assert await listing == []
+        else:
+            with pytest.raises(NoAnswer, match="knows no chat there"):
+                await listing
+
+
+@pytest.mark.parametrize(("chat", "said"), [(400, b"<html>Welcome</html>"), (200, b'{"error": "Unexpected endpoint"}')])
+async def test_a_server_that_knows_no_chats_either_is_none(chat: int, said: bytes) -> None:
+    with endpoint(body=said, chat=chat, refusal=said) as url, pytest.raises(NoAnswer, match="gave no list of models"):
         await endpoint_models(EndpointAddress.parse(url, "url", key=None), seconds=60)

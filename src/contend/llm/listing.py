@@ -7,8 +7,9 @@ from typing import Any
 
 from contend.connections import connection_failure
 from contend.llm.address import OPENAI_HOST, EndpointAddress, open_client
-from contend.llm.completions import json_of
+from contend.llm.completions import error_text, json_of
 from contend.llm.endpoint import NoAnswer, SlowAnswer, without_keys
+from contend.llm.refusals import topic_of
 
 _ANSWER_SECONDS = 3.0
 _MOST_BYTES = 4_000_000
@@ -67,25 +68,26 @@ async def endpoint_models(address: EndpointAddress, *, seconds: float = _ANSWER_
         await _check_chat(address, seconds)
         return []
     except _NoList:
-        # Its chat path must answer as such a server does.
-        if json_of(await _check_chat(address, seconds)) is None:
+        # Its chat path must refuse as such a server does; LM Studio answers with status 200 at unknown paths.
+        status, body = await _check_chat(address, seconds)
+        if status == _OK or json_of(body) is None:
             raise
         return []
     # Azure lists models that could be deployed, but calls use the names of deployments.
     return [] if address.host.endswith(".azure.com") else [str(model["id"]) for model in models]
 
 
-async def _check_chat(address: EndpointAddress, seconds: float) -> bytes:
+async def _check_chat(address: EndpointAddress, seconds: float) -> tuple[int, bytes]:
     status, body = await _ask("POST", address, f"{address.url}/chat/completions", seconds)
     if status in _BAD_KEY:
         raise NoAnswer(f"refused the key (status {status})")
-    if status in _NO_SUCH_PATH:
+    if status in _NO_SUCH_PATH and topic_of(error_text(json_of(body))) != "model":
         raise NoAnswer(f"knows no chat there (status {status}; the address usually ends in /v1)")
     if status == _LOADING:
         raise SlowAnswer(f"is not ready (status {status})")
     if status in _AWAY:
         raise NoAnswer(f"is away (status {status})")
-    return body
+    return status, body
 
 
 def missing_models(models: Iterable[str], known_models: Iterable[str]) -> list[str]:
