@@ -131,13 +131,13 @@ class ChatModel:
         distribution = distribution_of(chat.completion.tokens, distribution_over) if distribution_over else None
         return Answer(value, reduce(add, chat.usages), distribution)
 
-    async def _ask(self, chat: _Chat[R]) -> R:
+    async def _ask(self, chat: _Chat[R], *, may_adapt: bool = False) -> R:
         chat.completion = completion = await self._complete(chat)
         if completion.refusal:
             reason = shorten(completion.refusal, 200)
             raise ReplyError(f"model {self.name!r} refused to answer {chat.prompt}: {reason}; choose another model")
         text = without_delimiters(completion.text, mark_of(chat.scope.execution_id))
-        value, mended = read_reply(text, chat.reply_type, may_mend=not completion.cut_off)
+        value, mended = read_reply(text, chat.reply_type, may_mend=not completion.cut_off, may_adapt=may_adapt)
         if mended:
             _LOG.info("model %r: the JSON of its reply to %s was mended", self.name, chat.prompt)
         return value
@@ -148,7 +148,7 @@ class ChatModel:
         if not (fault.has_json or chat.completion.cut_off):
             chat.shape_shown, chat.shape_last = True, False
         try:
-            value = await self._ask(chat)
+            value = await self._ask(chat, may_adapt=True)
         except UnreadableReply as again:
             cut = f"cut off after {chat.max_tokens} tokens; raise max_output_tokens"
             problem = cut if chat.completion.cut_off else f"{again}; try another"

@@ -1,8 +1,10 @@
 """Read a reply of the requested type from a model's text, whatever surrounds it."""
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -19,6 +21,8 @@ _MOST_MENDED_CHARACTERS, _MOST_MENDED_BRACKETS = 100_000, 1_500
 """The repair library takes minutes for a text of nothing but brackets."""
 _DEEPEST_WRAPPING = 4
 _MOST_FAULTS = 3
+_WHOLE_NUMBER = re.compile(r"\s*(\d{1,9})\s*(?:%|/\s*100)?\s*")
+_TYPES: dict[str, type] = {"array": list, "string": str, "null": type(None)}
 _DECODER = json.JSONDecoder()
 
 
@@ -33,11 +37,12 @@ class UnreadableReply(ValueError):  # noqa: N818 - named by what it is
         self.has_json = has_json
 
 
-def read_reply(text: str, reply_type: type[R], *, may_mend: bool = True) -> tuple[R, bool]:
-    """The reply, and whether its JSON was repaired; control characters and lone surrogates are dropped.
+def read_reply(text: str, reply_type: type[R], *, may_mend: bool = True, may_adapt: bool = False) -> tuple[R, bool]:
+    """The reply, and whether it was repaired; control characters and lone surrogates are dropped.
 
     The whole text is searched: after reasoning, in fences and tags, within a list or an object. The last match counts.
-    JSON that was cut off is not repaired, because the missing part would be a guess.
+    JSON that was cut off is not repaired, because the missing part would be a guess. With `may_adapt`, if nothing fits,
+    the writing of names, lists and numbers is adapted to the schema and unknown fields are dropped; nothing is added.
 
     Raises:
         UnreadableReply: blank, over 2,000,000 characters, without JSON, or of another type.
@@ -51,8 +56,10 @@ def read_reply(text: str, reply_type: type[R], *, may_mend: bool = True) -> tupl
     fitting = [reply for value in values for reply in _fitting(value, reply_type)]
     if fitting:
         return fitting[-1], False
-    for value in _mended(bare) if may_mend else ():
-        if fitting := [*_fitting(value, reply_type)]:
+    mended = [*_mended(bare)] if may_mend else []
+    adapted = [values, mended] if may_mend and may_adapt else []
+    for found, lenient in ((mended, False), *((each, True) for each in adapted)):
+        if fitting := [reply for value in found for reply in _fitting(value, reply_type, lenient=lenient)]:
             return fitting[-1], True
     raise _fault(bare, values, reply_type)
 
@@ -86,18 +93,67 @@ def _mended(text: str) -> Iterator[Any]:
         yield json_repair.loads(body)
 
 
-def _fitting(value: Any, reply_type: type[R], depth: int = 0) -> Iterator[R]:  # noqa: ANN401 - JSON
+def _fitting(value: Any, reply_type: type[R], depth: int = 0, *, lenient: bool = False) -> Iterator[R]:  # noqa: ANN401 - JSON
     """Candidates for the reply: the value itself, then values inside it (list items, fields, JSON strings)."""
     if isinstance(value, dict) and value:  # an empty one would match any type without required fields
         try:
-            yield reply_type.model_validate_json(json.dumps(_clean_strings(value), ensure_ascii=False))
+            shaped = _adapted(value, _schema(reply_type), _schema(reply_type).get("$defs", {})) if lenient else value
+            text = json.dumps(_clean_strings(shaped), ensure_ascii=False)
+            yield reply_type.model_validate_json(text, extra="ignore" if lenient else None)
         except (ValidationError, RecursionError):
             pass
         else:
             return
     if depth < _DEEPEST_WRAPPING:
         for inner in _inner_values(value):
-            yield from _fitting(inner, reply_type, depth + 1)
+            yield from _fitting(inner, reply_type, depth + 1, lenient=lenient)
+
+
+@lru_cache(maxsize=256)
+def _schema(reply_type: type[Reply]) -> Mapping[str, Any]:
+    return reply_type.model_json_schema()
+
+
+def _adapted(value: Any, schema: Mapping[str, Any], shapes: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
+    """The value with field names, choices, lists and whole numbers written as the schema has them."""
+    match schema:
+        case {"$ref": _}:
+            value = _adapted(value, _resolved(schema, shapes), shapes)
+        case {"anyOf": choices} | {"oneOf": choices}:
+            value = _adapted(value, max(choices, key=lambda choice: _likeness(value, choice, shapes)), shapes)
+        case {"properties": fields} if isinstance(value, dict):
+            names = {_plain(name): name for name in fields}
+            named = {names.get(_plain(key), key): item for key, item in value.items()}
+            value = {name: _adapted(item, fields.get(name, {}), shapes) for name, item in named.items()}
+        case {"type": "array", "items": items}:
+            listed = value if isinstance(value, list) else [] if value is None else [value]
+            value = [_adapted(item, items, shapes) for item in listed]
+        case {"enum": choices} if isinstance(value, str):
+            value = next((choice for choice in choices if _plain(choice) == _plain(value)), value)
+        case {"const": str(choice)} if isinstance(value, str) and _plain(choice) == _plain(value):
+            value = choice
+        case {"type": "integer"} if isinstance(value, str) and (number := _WHOLE_NUMBER.fullmatch(value)):
+            value = int(number[1])
+    return value
+
+
+def _resolved(schema: Mapping[str, Any], shapes: Mapping[str, Any]) -> Mapping[str, Any]:
+    return shapes[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+
+
+def _likeness(value: Any, schema: Mapping[str, Any], shapes: Mapping[str, Any]) -> int:  # noqa: ANN401 - JSON
+    """How well a value fits one choice of a union: by its type, and by the fields that it has."""
+    schema = _resolved(schema, shapes)
+    if not isinstance(value, dict):
+        return int(isinstance(value, _TYPES.get(schema.get("type", ""), ())))
+    fields = {_plain(name): field for name, field in schema.get("properties", {}).items()}
+    named = {_plain(key): item for key, item in value.items() if _plain(key) in fields}
+    wrong = any("const" in fields[key] and _plain(fields[key]["const"]) != _plain(item) for key, item in named.items())
+    return 0 if wrong else len(named)
+
+
+def _plain(name: object) -> str:
+    return re.sub(r"[\W_]+", "", str(name)).casefold()
 
 
 def _inner_values(value: Any) -> Iterator[Any]:  # noqa: ANN401 - JSON
