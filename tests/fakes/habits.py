@@ -121,6 +121,12 @@ REFUSALS: dict[str, Callable[[dict[str, Any], int], Refusal | None]] = {
 """What is answered in place of a reply, by the request and by its number; None where the reply comes."""
 
 
+def _written_otherwise(reply: dict[str, Any]) -> str:
+    """With names in capitals, a field that nobody asked for, and numbers as text."""
+    text = json.dumps({**reply, "confidence": "high"})
+    return re.sub(r": (\d+)(?=[,}\]])", r': "\1"', re.sub(r'"(\w+)":', lambda name: name[0].title(), text))
+
+
 def _call(reply: str) -> dict[str, Any]:
     return {"content": None, "tool_calls": [{"id": "1", "function": {"name": "reply", "arguments": reply}}]}
 
@@ -139,6 +145,7 @@ MESSAGES: dict[str, Callable[[str], dict[str, Any]]] = {
     "tool_call_as_text": lambda reply: {"content": f'<tool_call>{{"name": "reply", "arguments": {reply}}}</tool_call>'},
     "parts": lambda reply: {"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": reply}]},
     "reasoning_alone": lambda reply: {"content": "", "reasoning_content": reply},
+    "other_writing": lambda reply: {"content": _written_otherwise(json.loads(reply))},
     "faulty_json": lambda reply: {"content": re.sub(r"\}$", ",}", reply)},
 }
 """What a reply looks like."""
@@ -147,7 +154,7 @@ COUNTS: dict[str, Any] = {
     "counts_as_text": {name: str(count) for name, count in USAGE.items()},
     "no_counts": None,
 }
-HABITS = ["plain", "format_dropped", "away", *REFUSALS, *MESSAGES, *COUNTS]
+HABITS = ["plain", "format_dropped", "away", "moved", "marked", *REFUSALS, *MESSAGES, *COUNTS]
 
 
 class HabitServer:
@@ -190,6 +197,9 @@ class _Handler(BaseHTTPRequestHandler):
             return
         habit, habits = self.path.split("/")[1], self.server.habits
         habits.numbers[habit] += 1
+        if habit == "moved" and "/there/" not in self.path:
+            self._send(301, "", "text/html", location=self.path.replace("/v1", "/there/v1"))
+            return
         began = habits.began.setdefault(habit, time.monotonic())
         if habit == "away" and habits.numbers[habit] > 1 and time.monotonic() - began < AWAY_SECONDS:
             self.close_connection = True
@@ -205,11 +215,14 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, _streamed(str(message["content"]), usage), "text/event-stream")
             return
         choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
-        self._send(200, json.dumps({"id": "x", "choices": [choice], "usage": usage}), "application/json")
+        mark = "\ufeff" if habit == "marked" else ""
+        self._send(200, mark + json.dumps({"id": "x", "choices": [choice], "usage": usage}), "application/json")
 
-    def _send(self, status: int, text: str, content_type: str) -> None:
+    def _send(self, status: int, text: str, content_type: str, *, location: str | None = None) -> None:
         data = text.encode()
         self.send_response(status)
+        if location:
+            self.send_header("Location", location)
         self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()

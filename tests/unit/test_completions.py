@@ -85,6 +85,8 @@ def test_thinking_that_was_cut_off_is_no_reply() -> None:
     ("usage", "counts"),
     [
         ({"prompt_tokens": "900", "completion_tokens": 200.0}, (900, 200)),
+        ({"prompt_tokens": 900, "completion_tokens": 200, "prompt_tokens_details": {"cached_tokens": 400}}, (900, 200)),
+        ({"prompt_tokens": 10, "completion_tokens": 200, "prompt_tokens_details": {"cached_tokens": 890}}, (900, 200)),
         ({"prompt_tokens": None, "completion_tokens": 200}, None),
         ({"prompt_tokens": "many", "completion_tokens": 2}, None),
         ("none", None),

@@ -130,6 +130,8 @@ def _usage(usage: object) -> dict[str, Any] | None:
     fields = [details.get("cached_tokens") if isinstance(details, dict) else None]
     fields += [usage.get("prompt_cache_hit_tokens") if isinstance(usage, dict) else None]
     cached = next((count for each in fields if (count := _count(each)) is not None), 0)
+    if cached > numbers[0]:  # gateways before Anthropic's models count the rest of the prompt alone
+        numbers[0] += cached
     counts_by_name = dict(zip(names, numbers, strict=True))
     return {**counts_by_name, "total_tokens": sum(numbers), "prompt_tokens_details": {"cached_tokens": cached}}
 

@@ -31,6 +31,7 @@ from contend.settings.files import ProviderConfig
 from contend.text import clean
 
 if TYPE_CHECKING:
+    import httpx2
     from langchain_openai import ChatOpenAI
 
 _OPENAI_URL = "https://api.openai.com/v1"
@@ -43,6 +44,7 @@ _FORBIDDEN = 403
 _TOO_MANY = 429
 _BAD_REQUEST = {400, 422}
 _SERVER_FAULTS = {500, 501}
+_MOVED = {301, 302}
 _REMEDIES = {
     _BAD_KEY: "set {key} to a valid key",
     402: "add credit to the account, or use another key",
@@ -154,7 +156,10 @@ class OpenAIEndpoint(Endpoint):
         timeout = httpx2.Timeout(deadline, connect=min(_CONNECT_SECONDS, deadline))
         if clients.http is None:
             limits = httpx2.Limits(max_connections=slots, max_keepalive_connections=slots)
-            clients.http = open_client(self._address, timeout=timeout, limits=limits, follow_redirects=True)
+            hooks = {"response": [_keep_method]}
+            clients.http = open_client(
+                self._address, timeout=timeout, limits=limits, follow_redirects=True, event_hooks=hooks
+            )
         return _chat_class()(
             model=model,
             base_url=self._address.url,
@@ -171,6 +176,14 @@ class OpenAIEndpoint(Endpoint):
 
     async def _give_key(self) -> str:
         return self._key
+
+
+async def _keep_method(response: "httpx2.Response") -> None:
+    """Let a request that is moved on its host, such as to https, stay a POST, which clients make a GET of."""
+    if response.status_code in _MOVED and response.request.url.join(response.headers.get("location", "")).host == (
+        response.request.url.host
+    ):
+        response.status_code = 308
 
 
 def _parameters(request: Request) -> dict[str, Any]:
