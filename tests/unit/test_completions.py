@@ -77,6 +77,15 @@ def test_an_answer_is_utf_8_whatever_it_declares_unless_it_cannot_be(data: bytes
     assert text_of(httpx2.Response(200, content=data, headers={"content-type": content_type})) == "Brücke"
 
 
+@pytest.mark.parametrize("kind", ["tool_calls", "function_call"])
+def test_a_streamed_call_is_joined(kind: str) -> None:
+    calls = [{"arguments": REPLY[:5]}, {"arguments": REPLY[5:]}]
+    deltas = [{kind: call if kind == "function_call" else [{"function": call}]} for call in calls]
+    chunks = [json.dumps({"choices": [{"delta": delta}]}) for delta in deltas]
+
+    assert content_of("".join(f"data: {chunk}\n\n" for chunk in chunks)) == REPLY
+
+
 def test_thinking_that_was_cut_off_is_no_reply() -> None:
     assert content_of(completion({"content": "", "reasoning_content": "Well, "}, reason="length")) == ""
 

@@ -121,6 +121,8 @@ async def test_an_endpoint_without_a_list_or_a_chat_says_why(chat: int, why: str
         ("qwen3", ["qwen3:8b", "llama3:8b"], ["qwen3"]),
         ("qwen3:8b", ["qwen3:4b", "llama3:8b"], ["qwen3:8b"]),
         ("openai/gpt-4o:online", ["openai/gpt-4o", "openai/gpt-5"], []),
+        ("claude-haiku-4-5", ["claude-haiku-4-5-20251001", "claude-opus-4-5-20251101"], []),
+        ("claude-haiku-4", ["claude-haiku-4-5-20251001", "claude-opus-4-5-20251101"], ["claude-haiku-4"]),
         ("gemini-2.5-flash", ["models/gemini-2.5-flash", "models/gemini-2.5-pro"], []),
     ],
 )

@@ -156,7 +156,7 @@ def _streamed(text: str) -> dict[str, Any]:
             part = choice.get("delta") or choice.get("message") or {}
             for name in ("content", "refusal", *_REASONING):
                 message[name] = message.get(name, "") + _text(part.get(name))
-            for call in part.get("tool_calls") or ():
+            for call in (*(part.get("tool_calls") or ()), {"function": part.get("function_call")}):
                 arguments += _text((call.get("function") or {}).get("arguments"))
             reason = choice.get("finish_reason") or reason
             tokens += (choice.get("logprobs") or {}).get("content") or ()

@@ -1,6 +1,7 @@
 """What an OpenAI-compatible server says about itself: its models and their context sizes."""
 
 import asyncio
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ _SIZE_NAMES = frozenset(
 )
 """Names of the context size at vLLM, OpenRouter, Groq, Mistral, Anthropic, llama.cpp and LM Studio."""
 _LEAST_SIZE = 256
+_DATE = re.compile(r"[-@](20\d{6}|20\d\d-\d\d-\d\d)$")
 
 
 class _Unlisted(NoAnswer):
@@ -94,12 +96,13 @@ def missing_models(models: Iterable[str], known_models: Iterable[str]) -> list[s
     """The wanted models that an endpoint certainly lacks, according to its list.
 
     A list of one model or none proves nothing, because servers of one model accept any name. A `:` in a name starts a
-    tag or variant; a `*` in the list means that a gateway accepts any name.
+    tag or variant; a `*` in the list means that a gateway accepts any name. A model listed with its date is also known
+    without it.
     """
     names = {name.casefold().removeprefix("models/") for name in known_models}
     if len(names) <= 1 or any("*" in name for name in names):
         return []
-    names_there = names | {name.removesuffix(":latest") for name in names}
+    names_there = names | {name.removesuffix(":latest") for name in names} | {_DATE.sub("", name) for name in names}
     return [name for name in models if not {name.casefold(), name.casefold().partition(":")[0]} & names_there]
 
 

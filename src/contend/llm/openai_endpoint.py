@@ -180,9 +180,8 @@ class OpenAIEndpoint(Endpoint):
 
 async def _keep_method(response: "httpx2.Response") -> None:
     """Let a request that is moved on its host, such as to https, stay a POST, which clients make a GET of."""
-    if response.status_code in _MOVED and response.request.url.join(response.headers.get("location", "")).host == (
-        response.request.url.host
-    ):
+    url = response.request.url
+    if response.status_code in _MOVED and url.join(response.headers.get("location", "")).host == url.host:
         response.status_code = 308
 
 
