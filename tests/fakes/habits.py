@@ -154,7 +154,7 @@ COUNTS: dict[str, Any] = {
     "counts_as_text": {name: str(count) for name, count in USAGE.items()},
     "no_counts": None,
 }
-HABITS = ["plain", "format_dropped", "away", "moved", "marked", *REFUSALS, *MESSAGES, *COUNTS]
+HABITS = ["plain", "format_dropped", "away", "moved", "marked", "empty_error", *REFUSALS, *MESSAGES, *COUNTS]
 
 
 class HabitServer:
@@ -213,6 +213,15 @@ class _Handler(BaseHTTPRequestHandler):
         usage = COUNTS.get(habit, USAGE)
         if body.get("stream"):
             self._send(200, _streamed(str(message["content"]), usage), "text/event-stream")
+            return
+        if habit == "empty_error":
+            answer = {
+                "choices": [{"message": message, "logprobs": [{}]}],
+                "error": {"code": 0, "message": ""},
+                "code": 0,
+                "msg": "success",
+            }
+            self._send(200, json.dumps(answer), "application/json")
             return
         choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
         mark = "\ufeff" if habit == "marked" else ""

@@ -39,6 +39,7 @@ def content_of(text: str) -> object:
         completion({"content": "", "reasoning_content": REPLY}),
         completion({"content": None, "reasoning": REPLY}),
         completion(None, text=REPLY),
+        completion({"content": REPLY, "reasoning": "It\thums."}).replace("\\t", "\t"),
         STREAM,
     ],
 )

@@ -139,7 +139,7 @@ class ChatModel:
         text = without_delimiters(completion.text, mark_of(chat.scope.execution_id))
         value, mended = read_reply(text, chat.reply_type, may_mend=not completion.cut_off, may_adapt=may_adapt)
         if mended:
-            _LOG.info("model %r: the JSON of its reply to %s was mended", self.name, chat.prompt)
+            _LOG.info("model %r: its reply to %s was mended", self.name, chat.prompt)
         return value
 
     async def _ask_again(self, chat: _Chat[R], fault: UnreadableReply) -> R:

@@ -82,7 +82,10 @@ def read_completion(text: str) -> dict[str, Any]:
     message = message if isinstance(message, dict) else {}
     content = _content(choice, message)
     plain = {"role": "assistant", "content": content, "refusal": _text(message.get("refusal"))}
-    return {**body, "choices": [{**choice, "message": plain}], "usage": _usage(body.get("usage"))}
+    logprobs = choice.get("logprobs") if isinstance(choice.get("logprobs"), dict) else None
+    plain_choice = {**choice, "message": plain, "logprobs": logprobs}
+    # LangChain raises for any `error`, also for an empty one beside a whole reply.
+    return {**body, "error": None, "choices": [plain_choice], "usage": _usage(body.get("usage"))}
 
 
 def _interruption(body: Mapping[str, Any], choice: Mapping[str, Any]) -> object:
@@ -209,8 +212,8 @@ def error_status(body: object) -> int | None:
 
 
 def json_of(text: str | bytes) -> object:
-    """Parsed JSON; None if it is none."""
+    """Parsed JSON, also with bare control characters in its strings; None if it is none."""
     try:
-        return json.loads(text)
+        return json.loads(text, strict=False)
     except (ValueError, RecursionError):
         return None
