@@ -210,11 +210,13 @@ class Vendors:
 
         self._add(spoil, **where)
 
-    def raw(self, body: bytes, *, content_type: str = "text/html", **where: Unpack[Where]) -> None:
+    def raw(
+        self, body: bytes, *, content_type: str = "text/html", encoding: str = "identity", **where: Unpack[Where]
+    ) -> None:
         """Answer 200 with something else than a chat completion."""
 
         def spoil(reply: _Answer) -> None:
-            reply.raw, reply.headers = body, {"Content-Type": content_type}
+            reply.raw, reply.headers = body, {"Content-Type": content_type, "Content-Encoding": encoding}
 
         self._add(spoil, **where)
 

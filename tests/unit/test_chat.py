@@ -735,6 +735,17 @@ async def test_something_else_than_a_chat_completion_is_named(
     assert "OPENAI_BASE_URL" in str(error)
 
 
+async def test_an_answer_that_cannot_be_unpacked_is_named_at_once(vendors: Vendors, prompts: PromptLibrary) -> None:
+    vendors.raw(b'{"choices": []}', content_type="application/json", encoding="gzip")
+
+    async with calling(vendors, prompts, max_retries=None) as caller:
+        error = await failure(caller)
+
+    assert "cannot be read" in str(error)
+    assert "OPENAI_BASE_URL" in str(error)
+    assert len(vendors.calls) == 3
+
+
 async def test_usage_is_estimated_where_the_endpoint_sends_none(vendors: Vendors, prompts: PromptLibrary) -> None:
     vendors.count_nothing()
 

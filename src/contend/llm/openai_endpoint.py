@@ -95,8 +95,10 @@ class OpenAIEndpoint(Endpoint):
         return completion_of(await chat.ainvoke(messages, request.config, extra_body=extra))
 
     def _failure(self, error: Exception, who: str) -> ModelError:
-        import openai  # noqa: PLC0415 - heavy, and imported by now
+        import httpx2  # noqa: PLC0415 - heavy, and imported by now
+        import openai  # noqa: PLC0415 - the same
 
+        unreadable = (httpx2.DecodingError, httpx2.TooManyRedirects)
         match error:
             case openai.APIStatusError():
                 body = error.body if error.body is not None else error.response.text
@@ -106,6 +108,10 @@ class OpenAIEndpoint(Endpoint):
                 return self._refusal(error.status, error.body, None, who)
             case openai.APITimeoutError():
                 return Unavailable(f"{who} did not answer in time, also when asked again: try later")
+            case openai.APIConnectionError() if isinstance(error.__cause__, unreadable):
+                reason = self._one_line(str(error.__cause__))
+                message = f"{who} gave an answer that cannot be read ({reason}): check {self._names.url}"
+                return Unavailable(message, patient=False)
             case openai.APIConnectionError():
                 reason, remedy = connection_failure(error, self._address.url)
                 message = f"{who} cannot be reached ({self._one_line(reason)}): "
