@@ -43,6 +43,9 @@ DATA = Path(__file__).parents[1] / "data" / "proof"
         ("4.600.000 Euro bis zum 11.10.2026.", "4,6 Millionen Euro; 11. Oktober 2026"),
         ("um 16.35 Uhr", "16:35"),
         ("時速26km", "14 knots"),
+        ("From 60 to 20 in fives, such as 30", "60,55,50,45,40,35,30,25,20."),
+        ("one of 60,55,…,20", "60,55,50,45,40,35,30,25,20"),
+        ("1,234,567 men on 8443 and 7002", "1,234,567 men; ports 8080,8443 and 7000,7001,7002."),
     ],
 )
 def test_the_same_figures_dates_and_names_are_found_in_another_notation(text: str, source: str) -> None:
@@ -71,6 +74,7 @@ def test_the_same_figures_dates_and_names_are_found_in_another_notation(text: st
         ("時速14km", "14ノット", ["14km"]),
         ("0.31 litres per minute", "0.31 litres per second", ["0.31 litres per minute"]),
         ("120 km; 2020", "129 km; 2023", ["120", "2020"]),
+        ("33; 567; 56 Euro; 5 kg", "60,55,50; 1,234,567; 1234,56 Euro; 12,5 kg", ["33", "567", "56", "5"]),
     ],
 )
 def test_what_another_text_does_not_have_is_named(text: str, source: str, missing: list[str]) -> None:

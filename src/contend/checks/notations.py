@@ -307,8 +307,16 @@ def unfounded(text: str, *, carriers: Notes, values: Collection[Decimal] = (), s
     return list(dict.fromkeys(missing))
 
 
+_LIST = re.compile(
+    r"(?<![\d.,])\d+(?:(?:,\d+){2,}(?!\d|\.\d)|(?:,\d+)+(?=,\s?\.\.\.))|(?<![\d.,])\d{4,},\d{3,}(?!\d|[.,]\d)"
+)
+_GROUPS = re.compile(r"\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d{2})+,\d{3}")
+
+
 def normal(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).replace("−", "-")
+    """The text in one width and with one minus. Numbers of a list without spaces, such as `60,55,50`, stand apart."""
+    plain = unicodedata.normalize("NFKC", text).replace("−", "-")
+    return _LIST.sub(lambda each: each[0] if _GROUPS.fullmatch(each[0]) else each[0].replace(",", ", "), plain)
 
 
 _MARKS = re.compile(r"[\s*_`|#>\"'“”„‘’«»‹›「」『』…]|\.\.\.")
