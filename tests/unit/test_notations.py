@@ -45,6 +45,7 @@ DATA = Path(__file__).parents[1] / "data" / "proof"
         ("時速26km", "14 knots"),
         ("From 60 to 20 in fives, such as 30", "60,55,50,45,40,35,30,25,20."),
         ("one of 60,55,…,20", "60,55,50,45,40,35,30,25,20"),
+        ("SHA-1, SHA1-signed and B1/B2", "signed using SHA1; B1 and B2"),
         ("1,234,567 men on 8443 and 7002", "1,234,567 men; ports 8080,8443 and 7000,7001,7002."),
     ],
 )
@@ -74,6 +75,7 @@ def test_the_same_figures_dates_and_names_are_found_in_another_notation(text: st
         ("時速14km", "14ノット", ["14km"]),
         ("0.31 litres per minute", "0.31 litres per second", ["0.31 litres per minute"]),
         ("120 km; 2020", "129 km; 2023", ["120", "2020"]),
+        ("AES-256 for B1/B2", "AES-128; B1 and B3", ["AES-256", "B1/B2"]),
         ("33; 567; 56 Euro; 5 kg", "60,55,50; 1,234,567; 1234,56 Euro; 12,5 kg", ["33", "567", "56", "5"]),
     ],
 )
@@ -91,6 +93,9 @@ def test_a_small_number_by_which_nothing_is_measured_is_left_to_readers_where_no
 def test_the_result_of_a_sum_carries_in_any_scale() -> None:
     assert unfounded("22 %", carriers=notes_of(""), values=[Decimal("0.2229")]) == []
     assert unfounded("32 %", carriers=notes_of(""), values=[Decimal("0.2229")]) == ["32"]
+    # At a sentence's end, where it could be a day, too.
+    assert unfounded("It is 14.5. So be it.", carriers=notes_of(""), values=[Decimal("14.4906")]) == []
+    assert unfounded("It is 14.6. So be it.", carriers=notes_of(""), values=[Decimal("14.4906")]) == ["14.6"]
 
 
 def test_an_input_of_a_sum_may_stand_in_another_scale_and_not_ten_times_as_large() -> None:

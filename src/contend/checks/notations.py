@@ -267,7 +267,7 @@ def notes_of(text: str) -> Notes:
     powers = {power for word in re.findall(r"[^\W\d_]+", rest.casefold()) for power in _SCALES.get(word, ())}
     scales = tuple(sorted(powers - {2}))
     figures = (*_figures(rest), *_spelt(rest), *_in_identifiers(identifiers), *years)
-    return Notes(tuple(replace(each, scales=scales) for each in figures), days, identifiers, bare(text))
+    return Notes(tuple(replace(each, scales=scales) for each in figures), days, identifiers, _JOINT.sub("", bare(text)))
 
 
 def unfounded(text: str, *, carriers: Notes, values: Collection[Decimal] = (), small_too: bool = True) -> list[str]:
@@ -281,17 +281,17 @@ def unfounded(text: str, *, carriers: Notes, values: Collection[Decimal] = (), s
     for place in (_OWN_PLACE, _CLAUSE, _OWN_PLACE_JA):
         plain = place.sub(" ", plain)
     days, rest = _without_days(plain)
-    # With two readings, either may be found: 4.2. is a day, or a version at the end of a sentence.
+    shifted = [value.scaleb(power * sign) for value in values for power in _POWERS for sign in (-1, 1)]
+    # With two readings, either may be found: 4.2. is a day, or a version or number at the end of a sentence.
     there = {
         each.text
         for each in days
         if any(each.fits(other) for other in carriers.days)
-        or (_SHORT_DAY.fullmatch(each.text) and bare(each.text).rstrip(".") in carriers.plain)
+        or (_SHORT_DAY.fullmatch(each.text) and _has_number(each.text.rstrip("."), carriers, shifted))
     }
     missing = [each.text for each in days if each.text not in there]
     identifiers = {each.rstrip(".:/-") for each in _IDENTIFIER.findall(rest) if not _is_measure(each)}
-    missing += sorted(each for each in identifiers if bare(each).removeprefix("v") not in carriers.plain)
-    shifted = [value.scaleb(power * sign) for value in values for power in _POWERS for sign in (-1, 1)]
+    missing += sorted(each for each in identifiers if not _has_name(each, carriers))
     for figure in _figures(_IDENTIFIER.sub(lambda each: each[0] if _is_measure(each[0]) else " ", rest)):
         if not small_too and figure.is_small:
             continue
@@ -305,6 +305,27 @@ def unfounded(text: str, *, carriers: Notes, values: Collection[Decimal] = (), s
         elif figure.is_scaled and not carriers.has_number(figure) and not any(map(figure.is_number, shifted)):
             missing.append(figure.text)
     return list(dict.fromkeys(missing))
+
+
+def _has_number(text: str, carriers: Notes, values: Collection[Decimal]) -> bool:
+    return bare(text) in carriers.plain or any(figure.is_number(each) for figure in _figures(text) for each in values)
+
+
+_JOINT = re.compile(r"(?<=[^\W\d_])-(?=\d)")
+"""Of names that are written with it or without: `SHA-1`."""
+_JOINED_WORD = re.compile(r"(.*\d)-[^\W\d_]{2,}")
+"""A name with a word joined to it, such as `SHA1-signed`."""
+
+
+def _has_name(name: str, carriers: Notes) -> bool:
+    """Whether the carriers have an identifier, or each of those that a slash joins, as in `B1/B2`."""
+    plain = _JOINT.sub("", bare(name)).removeprefix("v")
+    if plain in carriers.plain:
+        return True
+    if joined := _JOINED_WORD.fullmatch(name):
+        return _has_name(joined[1], carriers)
+    names = name.split("/")
+    return len(names) > 1 and all(re.search(r"\d", each) and _has_name(each, carriers) for each in names)
 
 
 _LIST = re.compile(
