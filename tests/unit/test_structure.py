@@ -103,6 +103,15 @@ def test_code_and_headings_within_a_term_are_part_of_its_line() -> None:
     assert html_to_markdown(page).text.split("\n\n") == ["- Why? It says: error: none: So.", "After."]
 
 
+def test_a_paragraph_of_a_page_that_begins_with_a_number_sign_is_no_heading() -> None:
+    page = "<h1>Notes</h1><p><code>#</code> is the comment character.</p><p>The rest is read.</p>"
+
+    (passage,) = passages(page)
+
+    assert passage.heading == "Notes"
+    assert "is the comment character." in passage.text
+
+
 def test_a_definition_with_code_and_items_keeps_them_below_its_term() -> None:
     entry = "<dt>level:</dt><dd>One of:<ul><li>low<li>high</ul><pre>level = low</pre></dd>"
     page = f"<dl>{entry}<dt>Why?</dt><dd>So.</dd></dl>"

@@ -40,7 +40,7 @@ from contend.text import clean, detect_language, shorten, terms
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
 
-_FORMAT = "14"
+_FORMAT = "15"
 _MOST_INDEXES = 8
 """Cached indexes, of different folders or of one folder at different times."""
 _LEAST_HITS = 50

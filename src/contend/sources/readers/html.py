@@ -31,6 +31,8 @@ _AROUND = frozenset({"nav", "aside", "footer"})
 _AROUND_ROLES = frozenset({"navigation", "search", "contentinfo", "complementary"})
 _AROUND_CLASSES = frozenset({"navheader", "navfooter"})
 """DocBook's, which sets no roles."""
+_NO_HEADING = re.compile(r"\A(#{1,6})\s")
+"""Words of a paragraph that Markdown would make a heading of: `# begins a comment`."""
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _BLOCKS = frozenset(
     {"body", "main", "header", "section", "article", "div", "form", "details", "summary", "figure", "figcaption"}
@@ -327,6 +329,7 @@ class _PageReader:
             self._outs[-1].append(f"```\n{text.strip()}\n```")
         else:
             line = " ".join(text.split())
+            line = line if self._mark else _NO_HEADING.sub(r"\1", line)
             line = line.rstrip("¶ ") if self._mark.startswith("#") else line
             self._outs[-1].append(f"**{line}**" if self._heads(line) else self._mark + line)
             self._level = len(self._mark) - 1 if self._mark.startswith("#") else self._level
