@@ -21,7 +21,7 @@ FACTS = {
     "a year with the boiler": r"5,380,000|538 ?万円",
     "a year with the heat pump": r"3,330,000|333 ?万円",
     "the difference": r"2,050,000 ?円|205 ?万円",
-    "the subsidy, without the boiler": r"7,600,000 ?円|760 ?万円",
+    "the subsidy, without the boiler": r"7,600,000|760 ?万円",
     "what is left to pay": r"16,400,000 ?円|1,?640 ?万円",
 }
 """What the documents answer, as a report may write it."""
