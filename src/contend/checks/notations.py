@@ -51,6 +51,8 @@ _MONTHS = {
     )
     for name in names.split()
 }  # fmt: skip
+_WORDS_TOO = frozenset({"may", "march", "mar"})
+"""Months only with a capital or a year: "values below 10 may be ignored"."""
 _OWN_PLACES = (
     "part|parts|step|steps|section|table|finding|criterion|option|phase|item|number|no|page|chapter|question|point|"
     "teil|teile|schritt|schritte|abschnitt|tabelle|punkt|frage|option|phase|seite|kapitel|nr"
@@ -313,8 +315,8 @@ def _has_number(text: str, carriers: Notes, values: Collection[Decimal]) -> bool
 
 _JOINT = re.compile(r"(?<=[^\W\d_])-(?=\d)")
 """Of names that are written with it or without: `SHA-1`."""
-_JOINED_WORD = re.compile(r"(.*\d)-[^\W\d_]{2,}")
-"""A name with a word joined to it, such as `SHA1-signed`."""
+_JOINED_WORD = re.compile(r"(?:[a-z]+-(?=\d{4}s\Z))?(?P<name>.*\d(?:s\Z)?)(?:-[^\W\d_]{2,})?")
+"""A name with a word joined to it, such as `SHA1-signed` or `late-1990s`."""
 
 
 def _has_name(name: str, carriers: Notes) -> bool:
@@ -322,8 +324,9 @@ def _has_name(name: str, carriers: Notes) -> bool:
     plain = _JOINT.sub("", bare(name)).removeprefix("v")
     if plain in carriers.plain:
         return True
-    if joined := _JOINED_WORD.fullmatch(name):
-        return _has_name(joined[1], carriers)
+    joined = _JOINED_WORD.fullmatch(name)
+    if joined and joined["name"] != name:
+        return _has_name(joined["name"], carriers)
     names = name.split("/")
     return len(names) > 1 and all(re.search(r"\d", each) and _has_name(each, carriers) for each in names)
 
@@ -354,6 +357,8 @@ def _without_days(plain: str) -> tuple[tuple[Day, ...], str]:
 
     def taken(match: re.Match[str]) -> str:
         named = match.groupdict()
+        if named["month"] in _WORDS_TOO and not named.get("year"):
+            return match[0]
         month = _MONTHS.get(named["month"].casefold()) or (int(named["month"]) if named["month"].isdigit() else 0)
         year, day = (int(named[key]) if named.get(key) else None for key in ("year", "day"))
         if not 1 <= month <= 12 or (day is not None and not 1 <= day <= 31) or (day is None and year is None):  # noqa: PLR2004
