@@ -19,7 +19,7 @@ from fakes.vendors import Vendors
 
 WRONG = "Electricity prices are fixed until 31 December 2028, before either delivery day."
 FACTS = (
-    "39 km", "29 min", "31 km", "38 minutes at −5 °C", "10,070,000",
+    "39 km", "29 min", "31 km and 38 minutes", "10,070,000",
     "13,700,000", "3,630,000", "26 February 2027", "1.43 million under",
     "30 June 2027", "1 December 2026", "1 March 2028", "31 January 2027", "1,950 kWh", "Four masters",
 )  # fmt: skip
