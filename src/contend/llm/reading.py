@@ -21,7 +21,7 @@ _MOST_MENDED_CHARACTERS, _MOST_MENDED_BRACKETS = 100_000, 1_500
 """The repair library takes minutes for a text of nothing but brackets."""
 _DEEPEST_WRAPPING = 4
 _MOST_FAULTS = 3
-_WHOLE_NUMBER = re.compile(r"\s*(\d{1,9})\s*(?:%|/\s*100)?\s*")
+_WHOLE_NUMBER = re.compile(r"(\d{1,9})\s?(?:%|/\s?100)?")
 _TYPES: dict[str, type] = {"array": list, "string": str, "null": type(None)}
 _DECODER = json.JSONDecoder()
 
@@ -132,7 +132,7 @@ def _adapted(value: Any, schema: Mapping[str, Any], shapes: Mapping[str, Any]) -
             value = next((choice for choice in choices if _plain(choice) == _plain(value)), value)
         case {"const": str(choice)} if isinstance(value, str) and _plain(choice) == _plain(value):
             value = choice
-        case {"type": "integer"} if isinstance(value, str) and (number := _WHOLE_NUMBER.fullmatch(value)):
+        case {"type": "integer"} if isinstance(value, str) and (number := _WHOLE_NUMBER.fullmatch(value.strip())):
             value = int(number[1])
     return value
 
