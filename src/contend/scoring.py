@@ -43,7 +43,7 @@ async def evaluate(
     resolved_options = resolved_options.model_copy(
         update={"contexts": {name: tokens for name, (tokens, _) in contexts.items()}}
     )
-    submission = submission_of(text, question)
+    submission = submission_of_text(text, question)
     document = await services.submissions.put(submission)
     run = services.open_run(str(uuid4()), resolved_options)
     tasks = metric_tasks(run, submission=document, theme=question, team_id="", round_number=1)
@@ -57,7 +57,7 @@ async def evaluate(
     return result, RunUsage.of(calls)
 
 
-def submission_of(text: str, theme: str) -> Submission:
+def submission_of_text(text: str, theme: str) -> Submission:
     """A text as a submission whose sources are its own references.
 
     Raises:

@@ -145,7 +145,7 @@ def _messages_of(name: str, args: list[ast.expr]) -> Iterator[str]:
             yield from _texts(message)
         case "plain_table", names:
             yield from (name for each in names for name in _texts(each) if name.isalpha())
-        case "count_text", [_, ast.Constant(value=str(thing))]:
+        case "counted", [_, ast.Constant(value=str(thing))]:
             yield f"{{count}} {thing}"
 
 

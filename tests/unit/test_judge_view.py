@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.team.judge_view import rejection_reason, whole_text
+from contend.team.judge_view import reason_not_to_judge, whole_text
 
 THEME = "Why do bridges hum in the wind?"
 SENTENCES = (
@@ -63,7 +63,7 @@ def test_any_text_can_be_shown_and_showing_it_again_changes_nothing(content: str
 
 @pytest.mark.parametrize("content", ["", "  \n", "\u200b"])
 def test_an_empty_submission_is_refused(content: str) -> None:
-    assert rejection_reason(THEME, content) == "the submission is empty"
+    assert reason_not_to_judge(THEME, content) == "the submission is empty"
 
 
 @pytest.mark.parametrize(
@@ -75,9 +75,9 @@ def test_an_empty_submission_is_refused(content: str) -> None:
     ],
 )  # fmt: skip
 def test_a_submission_without_a_word_beyond_the_question_is_refused(content: str) -> None:
-    assert rejection_reason(THEME, content) == "nothing beyond the question"
+    assert reason_not_to_judge(THEME, content) == "nothing beyond the question"
 
 
 @pytest.mark.parametrize("content", [report(SENTENCES[0]), report(SENTENCES[3]), "Yes, it does.", "| a | wind |"])
 def test_a_submission_that_says_something_is_judged(content: str) -> None:
-    assert rejection_reason(THEME, content) is None
+    assert reason_not_to_judge(THEME, content) is None

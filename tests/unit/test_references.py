@@ -22,7 +22,7 @@ from contend.report import (
     read_references,
     with_joined_marks,
 )
-from contend.scoring import submission_of
+from contend.scoring import submission_of_text
 from contend.text import bare_text
 from fakes.reports import finished_report, run_head
 
@@ -43,7 +43,7 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_citations_are_held_against_the_texts_own_references(layout: str) -> None:
-    submission = submission_of(f"# Hum\n\n{BODY}\n\n{LAYOUTS[layout]}", "Why do bridges hum?")
+    submission = submission_of_text(f"# Hum\n\n{BODY}\n\n{LAYOUTS[layout]}", "Why do bridges hum?")
 
     validity = check_validity(submission.report, {result.url for result in submission.results})
 
@@ -67,7 +67,7 @@ def test_three_marks_or_more_in_a_row_are_published_as_a_range_that_is_read_as_i
 
     assert published.startswith("It hums [1–3,5]. It sings [1,2]. `x[1][2][3]` is code. Loud [5,2–4].")
     assert read_references(published).body == single
-    report = submission_of(published, "Why?").report
+    report = submission_of_text(published, "Why?").report
     assert check_validity(report, {source.url for source in report.sources}) == (5, 5, [])
 
 
@@ -252,7 +252,7 @@ def test_what_others_wrote_in_brackets_stays_where_their_references_are_no_files
 @pytest.mark.parametrize("begin", ["<!DOCTYPE html>\n<html>", '\n<html lang="en">'])
 def test_a_page_of_html_is_refused_with_what_to_give(begin: str) -> None:
     with pytest.raises(InputError, match=r"a page of HTML: give it in Markdown, as report\.md"):
-        submission_of(f"{begin}<body><p>It hums [1].</p></body></html>", "Why?")
+        submission_of_text(f"{begin}<body><p>It hums [1].</p></body></html>", "Why?")
 
 
 def test_a_0_in_brackets_is_no_mark_and_stays() -> None:
@@ -280,7 +280,7 @@ def test_a_report_of_contend_is_read_without_what_it_says_of_its_run() -> None:
     report = finished_report()
     markdown = f"{report.to_markdown()}\n\n{head_markdown(run_head(), 'en')}\n"
 
-    submission = submission_of(markdown, report.theme)
+    submission = submission_of_text(markdown, report.theme)
 
     assert "Winner" not in submission.content
     assert "Generated at" not in submission.content
@@ -291,7 +291,7 @@ def test_a_report_of_contend_is_read_without_what_it_says_of_its_run() -> None:
 def test_findings_in_a_numbered_list_are_no_references() -> None:
     text = "# Hum\n\n1. Wind does it, see https://a.example/x.\n2. So says https://b.example/y.\n"
 
-    submission = submission_of(text, "Why do bridges hum?")
+    submission = submission_of_text(text, "Why do bridges hum?")
 
     assert "Wind does it" in submission.report.detailed_analysis
     assert check_validity(submission.report, {one.url for one in submission.results}).unknown == []
@@ -300,7 +300,7 @@ def test_findings_in_a_numbered_list_are_no_references() -> None:
 def test_headings_rulers_and_table_lines_of_a_text_are_no_statements() -> None:
     text = "# Hum\n\n## Wind\n\nIt hums [1].\n\n- It sings.\n\n| Bridge | Tone |\n| --- | --- |\n| Kolby | 280 Hz |\n"
 
-    draft = submission_of(text, "Why do bridges hum?").draft
+    draft = submission_of_text(text, "Why do bridges hum?").draft
 
     assert {each.text for each in draft.sentences()} == {"It hums.", "It sings.", "Bridge: Kolby; Tone: 280 Hz"}
     assert [section.heading for section in draft.sections] == ["Wind"]

@@ -12,9 +12,9 @@ from contend.search import (
     ShownPassage,
     newest_editions,
     newest_first,
-    parts_of,
-    passages_of,
+    parts_in,
     search_report,
+    shown_passages,
 )
 from contend.text import question_language
 
@@ -25,11 +25,11 @@ def found(text: str, *, name: str = "a.md", title: str = "A", heading: str = "")
 
 
 def shown(part: str, *hits: FoundPassage, newest: dict[str, Edition] | None = None) -> list[ShownPassage]:
-    return passages_of(part, hits, newest or {})
+    return shown_passages(part, hits, newest or {})
 
 
 def report_of(question: str, *hits: FoundPassage, newest: dict[str, Edition] | None = None) -> ResearchReport:
-    parts = [PartPassages(part, shown(part, *hits, newest=newest)) for part in parts_of(question)]
+    parts = [PartPassages(part, shown(part, *hits, newest=newest)) for part in parts_in(question)]
     return search_report(question, parts, question_language(question))
 
 
@@ -58,7 +58,7 @@ def edition(path: str, title: str = "", published: str | None = None) -> Edition
     ],
 )
 def test_a_question_is_parted_at_its_sentences_lines_and_numbered_items(question: str, parts: list[str]) -> None:
-    assert parts_of(question) == parts
+    assert parts_in(question) == parts
 
 
 @pytest.mark.parametrize(

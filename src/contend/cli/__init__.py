@@ -134,7 +134,7 @@ def known_threads(context: typer.Context, incomplete: str) -> list[str]:
     from contend.cli import runs
 
     COMMAND.workspace = context.params.get("workspace") or context.find_root().params.get("workspace")
-    return [name for name in (runs.LATEST, *runs.known_threads()) if name.startswith(incomplete)]
+    return [name for name in (runs.LATEST, *runs.stored_threads()) if name.startswith(incomplete)]
 
 
 def _option(name: str, kind: Any, default: object = None) -> Parameter:  # noqa: ANN401 - any type

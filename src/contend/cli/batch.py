@@ -64,7 +64,7 @@ class BatchQuestion:
         return ui.plain(self.id or self.theme)
 
 
-def read_questions(file: Path, common: RunOptions) -> list[BatchQuestion]:
+def read_batch(file: Path, common: RunOptions) -> list[BatchQuestion]:
     """The questions of a JSONL file, in order.
 
     Raises:
@@ -129,7 +129,7 @@ def run_batch(
     """
     settings = COMMAND.settings(replay=replay)
     path = (out or file.with_name(f"{file.stem}.results.jsonl")).expanduser().absolute()
-    batch = Batch(read_questions(file, options), path, settings, queued=server is not None)
+    batch = Batch(read_batch(file, options), path, settings, queued=server is not None)
     check_folder(path.parent, "--out")
     key = token or secret_text(settings.server_token)
     work = batch.run(jobs) if server is None else batch.run_on(ResearchServer(server, key))

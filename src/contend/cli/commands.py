@@ -211,7 +211,7 @@ def learn(
     """Learn into DATASET without a contest: from a run, or from labelled questions, with accuracy before and after."""
 
 
-@command(app, "runs:delete_thread", json=JSON)
+@command(app, "runs:delete_run", json=JSON)
 def delete(thread: THREAD) -> None:
     """Delete all that is kept of THREAD: checkpoints, record, texts, report. What it taught stays in the playbook."""
 

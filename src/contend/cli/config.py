@@ -200,7 +200,7 @@ def write_workspace(folder: Path, *, force: bool) -> None:
     if not (ignored := target / _GITIGNORE).exists():
         files[ignored] = _NOT_FOR_GIT
         write_file(ignored, _NOT_FOR_GIT)
-    count = ui.count_text(len(files), "file")
+    count = ui.counted(len(files), "file")
     names = f"config/, prompts/, {', '.join(path.name for path in files if path.name in {_EXAMPLE, _GITIGNORE})}"
     ui.say("Wrote {count} into {folder}: {names}", count=count, folder=ui.plain(str(target)), names=names)
     there = f"--workspace {shlex.quote(str(target))}"

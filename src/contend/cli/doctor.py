@@ -93,7 +93,7 @@ async def _checks_of(services: Services, servers: Sequence[Server]) -> list[Chec
     ]
     prompt_remedy = tr("mend the file, or delete it to have the shipped prompt back")
     return [
-        ("config", Finding("ok", f"{ui.count_text(len(teams), 'team')}: {', '.join(teams)}")),
+        ("config", Finding("ok", f"{ui.counted(len(teams), 'team')}: {', '.join(teams)}")),
         await _check("prompts", _prompts(services), prompt_remedy),
         await _check("model", _model(services, models, servers)),
         *([await _check("context", _context(services, models)), ("judges", _judges(setup))] if models else []),
@@ -127,7 +127,7 @@ async def _workspace(settings: Settings) -> Finding:
 async def _prompts(services: Services) -> Finding:
     for language in LANGUAGES:
         await asyncio.to_thread(services.library.check, language)
-    count = ui.count_text(len(services.library.names()), "prompt")
+    count = ui.counted(len(services.library.names()), "prompt")
     words = tr("{prompts} render in {languages}", prompts=count, languages=", ".join(LANGUAGES))
     return Finding("ok", words)
 
@@ -160,9 +160,7 @@ async def _context(services: Services, models: Sequence[str]) -> Finding:
     contexts = await services.models.contexts(models)
     if not services.models.recording:
         check_contexts(contexts)
-    lines = "; ".join(
-        f"{name} {ui.count_text(tokens, 'token')} ({origin})" for name, (tokens, origin) in contexts.items()
-    )
+    lines = "; ".join(f"{name} {ui.counted(tokens, 'token')} ({origin})" for name, (tokens, origin) in contexts.items())
     unknown_sizes = [name for name, context in contexts.items() if context.origin == "default"]
     if unknown_sizes:
         remedy = tr(
@@ -221,7 +219,7 @@ async def _graph(services: Services, team: TeamConfig) -> Finding:
 async def _record(services: Services) -> Finding:
     await services.record.check()
     count = len(await services.record.executions(limit=1000))
-    return Finding("ok", ui.count_text(count, "run") if count else tr("no runs yet"))
+    return Finding("ok", ui.counted(count, "run") if count else tr("no runs yet"))
 
 
 async def _checkpointer(settings: Settings) -> Finding:

@@ -56,7 +56,7 @@ def _learn_from_file(dataset: str, file: Path, form: AnswerForm, validation: Pat
 
     async def learn() -> LearningResult:
         async with _practice(dataset, form) as practice:
-            ui.note(f"{ui.count_text(len(train[:limit]), 'question')} to learn from, {len(test_set)} set aside")
+            ui.note(f"{ui.counted(len(train[:limit]), 'question')} to learn from, {len(test_set)} set aside")
             return await practice.learn(train[:limit], test_set)
 
     result = asyncio.run(learn())

@@ -157,7 +157,7 @@ def restore_lesson(dataset: str, bullet: str | None) -> None:
     if bullet is None:
         for each in removed_bullets.values():
             ui.say_item(f"{each.id} ", each.lesson)
-        ui.say("{lessons} can be restored.", lessons=ui.count_text(len(removed_bullets), "lesson"))
+        ui.say("{lessons} can be restored.", lessons=ui.counted(len(removed_bullets), "lesson"))
         ui.advise(f"contend playbook restore {dataset} ID" if removed_bullets else f"contend playbook show {dataset}")
         return
     matches = [each for key, each in removed_bullets.items() if key.startswith(bullet)]
@@ -255,7 +255,7 @@ def _load(dataset: str) -> Playbook:
 
 def _parts(playbook: Playbook) -> Iterable[RenderableType]:
     names = {"dataset": playbook.dataset, "version": playbook.version}
-    count = ui.count_text(len(playbook.bullets), "lesson")
+    count = ui.counted(len(playbook.bullets), "lesson")
     yield Text(tr("Playbook {dataset}, version {version}, {count}", count=count, **names), style="bold")
     by_section = sorted(playbook.bullets, key=lambda bullet: (bullet.section, -bullet.confidence, bullet.id))
     for section, bullets in groupby(by_section, key=lambda bullet: bullet.section):

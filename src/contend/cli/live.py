@@ -124,7 +124,7 @@ class Board:
                 is_last = event.step in {"plan", "research"} and not event.actions
                 row.doing = tr("writes ({detail})" if is_last else _NOW[event.step], detail=event.detail)
             case events.RoundSubmitted():
-                row.doing = tr("is scored ({length})", length=ui.count_text(event.characters, "character"))
+                row.doing = tr("is scored ({length})", length=ui.counted(event.characters, "character"))
             case events.RoundScored():
                 row.doing = tr("is judged: is another round worth it?")
                 row.scores[event.round_number] = event.score
@@ -332,7 +332,7 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
         case events.StepDone():
             return tr(_STEPS[event.step], detail=tr(event.detail))
         case events.RoundSubmitted():
-            return tr("submitted {length}", length=ui.count_text(event.characters, "character"))
+            return tr("submitted {length}", length=ui.counted(event.characters, "character"))
         case events.RoundScored():
             if not event.metrics:
                 return tr("a search is not scored")
@@ -343,7 +343,7 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
         case events.RunStarted():
             return _start_text(event)
         case events.DocumentsRead():
-            files = ui.count_text(event.files, "document")
+            files = ui.counted(event.files, "document")
             return tr("read {read} of {documents}", read=f"{event.read:,}", documents=files)
         case events.DocumentsLeftOut():
             return tr("left out of the documents, and no part of the answer: {files}", files=_first_few(event.files))
@@ -368,7 +368,7 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
         case events.ReportPublished():
             merged = "published the editor's merge with {sources}"
             text = merged if event.published == "editor" else "published the report with {sources}"
-            return tr(text, sources=ui.count_text(event.sources, "source"))
+            return tr(text, sources=ui.counted(event.sources, "source"))
         case events.Learned():
             return learned_text(event)
         case events.RunDone():
@@ -393,7 +393,7 @@ def _start_text(event: events.RunStarted) -> str:
     theme = shorten(event.theme, _THEME_CHARACTERS)
     if not event.models:
         return f"{tr(ui.NO_MODEL)}{off}: {theme}"
-    what = tr("{teams} on {sources}", teams=ui.count_text(len(event.teams), "team"), sources=", ".join(event.sources))
+    what = tr("{teams} on {sources}", teams=ui.counted(len(event.teams), "team"), sources=", ".join(event.sources))
     return f"{what}{off}: {theme}"
 
 

@@ -64,7 +64,7 @@ async def named_thread(record: RecordStore, name: str) -> str:
     return threads[0]
 
 
-def known_threads() -> list[str]:
+def stored_threads() -> list[str]:
     """For a shell's completion: the thread of the newest run first; none where the record cannot be read."""
     try:
         return from_record(COMMAND.settings(), lambda record: record.threads())
@@ -200,7 +200,7 @@ def show_standings(dataset: str) -> None:
     cells = [(str(rank), team.team_name, *_figures(team)) for rank, team in enumerate(ratings.teams, start=1)]
     ui.show(ui.plain_table("#", "Team", *figures, rows=cells, right={"#", *figures}))
     ui.say()
-    runs, first = ui.count_text(ratings.runs, "run"), ui.plain(ratings.teams[0].team_name)
+    runs, first = ui.counted(ratings.runs, "run"), ui.plain(ratings.teams[0].team_name)
     if ratings.is_clear:
         ui.say("{runs}: {team} is ahead of the others by more than chance.", runs=runs, team=first)
     else:
@@ -270,7 +270,7 @@ def export_report(thread: str, *, kind: "ReportFormat", out: Path | None) -> Non
     ui.say("Wrote {file}.", file=out)
 
 
-def delete_thread(thread: str) -> None:
+def delete_run(thread: str) -> None:
     """Raises: UnknownThread, ThreadBusy, StoreError."""
     from contend.app import DeletedThread, delete
     from contend.services import open_services
@@ -286,7 +286,7 @@ def delete_thread(thread: str) -> None:
     deletion = asyncio.run(work())
     if ui.print_json(deletion._asdict()):
         return
-    runs, texts = ui.count_text(deletion.executions, "run"), ui.count_text(deletion.documents, "text")
+    runs, texts = ui.counted(deletion.executions, "run"), ui.counted(deletion.documents, "text")
     what = tr("{runs}, {texts}, its checkpoints and its report", runs=runs, texts=texts)
     ui.say("Deleted thread {thread}: {what}.", thread=deletion.thread_id, what=what)
     ui.say("Copies of the report in other folders and lessons in the playbook are left.")

@@ -103,9 +103,9 @@ def usage_text(usage: RunUsage) -> str:
     if not usage.requests:
         return tr("no model calls")
     cost = tr("cost unknown") if usage.cost_usd is None else f"${usage.cost_usd:,.4f}"
-    tokens = count_text(usage.input_tokens + usage.output_tokens, "token")
+    tokens = counted(usage.input_tokens + usage.output_tokens, "token")
     cached = tr("{share} of the input cached", share=f"{usage.cached_share:.0%}") if usage.cached_tokens else ""
-    return " · ".join(filter(None, (count_text(usage.requests, "model call"), tokens, cached, cost)))
+    return " · ".join(filter(None, (counted(usage.requests, "model call"), tokens, cached, cost)))
 
 
 def models_text(models: Mapping[str, str]) -> str:
@@ -125,7 +125,7 @@ def duration(seconds: float) -> str:
     return f"{minutes}:{rest:02d}"
 
 
-def count_text(number: int, thing: str) -> str:
+def counted(number: int, thing: str) -> str:
     """The number with what is counted, in English by its plural."""
     if is_japanese():
         return tr(f"{{count}} {thing}", count=f"{number:,}")

@@ -36,5 +36,5 @@ def verify_report(file: Path) -> int:
                 ui.show(Text("\n".join(f"  {reason}" for reason in each.reasons), style="dim"))
         for state, line in _LINES.items():
             if counts[state]:
-                ui.show(Text(tr(line, statements=ui.count_text(counts[state], "statement"))))
+                ui.show(Text(tr(line, statements=ui.counted(counts[state], "statement"))))
     return int(counts["holds"] < len(checks))

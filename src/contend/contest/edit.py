@@ -221,7 +221,7 @@ def _notes_of(submission: Submission, number: int) -> list[str]:
     return submission.parts[number].notes if number < len(submission.parts) else []
 
 
-async def merge(work: Edit) -> Answer[MergeReply]:
+async def ask_to_merge(work: Edit) -> Answer[MergeReply]:
     """The editor's reply.
 
     Raises:
@@ -321,7 +321,7 @@ async def proven(work: Edit, draft: Draft) -> Draft:
     return await asyncio.to_thread(prove, draft, work.offered(), around=work.run.asked(work.question))
 
 
-def submission_of(work: Edit, draft: Draft) -> Submission:
+def merged_submission(work: Edit, draft: Draft) -> Submission:
     """A draft on the evidence of all teams as a submission."""
     best, language, passages = work.submissions[0], work.run.options.language, work.offered()
     results = {result.url: result for each in work.submissions for result in each.results}

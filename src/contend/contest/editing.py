@@ -10,7 +10,7 @@ from langgraph.errors import NodeError
 from langgraph.types import Command, Send
 
 from contend.contest.comparing import compare_tasks, route_to_pairs
-from contend.contest.edit import FEWEST_REPORTS, merge, merged_draft, open_edit, proven, submission_of
+from contend.contest.edit import FEWEST_REPORTS, ask_to_merge, merged_draft, merged_submission, open_edit, proven
 from contend.contest.state import Comparison, ContestState, ContestUpdate, ContestView, Editing
 from contend.errors import BudgetExhausted, ContendError, ReplyError
 from contend.evidence import Step, with_results, with_texts
@@ -86,7 +86,7 @@ class EditingNodes(MergedRoutes):
     async def synthesize(self, state: ContestState) -> ContestUpdate:
         """Merge the best reports using all teams' evidence, or name what the editor wants to look up first."""
         work = await open_edit(self.services, state)
-        answer = await merge(work)
+        answer = await ask_to_merge(work)
         await work.run.keep_calls([answer.usage])
         actions = work.desk.actions(answer.value.actions, "editor") if work.looks_left else []
         if actions and answer.value.report is None:
@@ -94,7 +94,7 @@ class EditingNodes(MergedRoutes):
         if answer.value.report is None:
             raise ReplyError("the editor gave no report")
         draft = await proven(work, merged_draft(work, answer.value.report))
-        submission = submission_of(work, draft)
+        submission = merged_submission(work, draft)
         language, reports = work.run.options.language, work.reported
         parts = {
             reports[part.report].team_id: part.what for part in answer.value.report.taken if part.report in reports

@@ -6,7 +6,7 @@ from typing import Literal
 from langgraph.errors import NodeError
 from langgraph.types import Command, Send
 
-from contend.contest.edit import Edit, open_edit, proven, submission_of
+from contend.contest.edit import Edit, merged_submission, open_edit, proven
 from contend.contest.editing import EDITOR, MergedRoutes
 from contend.contest.state import ContestState, ContestUpdate, ContestView
 from contend.errors import ContendError
@@ -63,7 +63,7 @@ class ReviewingNodes(MergedRoutes):
         merged = await self.services.require_submission(view.editing.document)
         draft, usage = await mend_merged(work, merged, state["merged_fixes"])
         await work.run.keep_calls([usage])
-        document = await self.services.submissions.put(submission_of(work, await proven(work, draft)))
+        document = await self.services.submissions.put(merged_submission(work, await proven(work, draft)))
         editing = view.editing.model_copy(update={"document": document})
         return {"editing": editing.model_dump(mode="json"), "merged_fixes": ""}
 

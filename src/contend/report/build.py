@@ -26,12 +26,12 @@ from contend.models.research import (
 from contend.models.task import title_of
 from contend.report.kinds import kind_mark, listed_sums, sums_text, table_marks
 from contend.report.plain import (
+    markdown_row,
+    markdown_ruler,
     plain_heading,
     plain_sentence,
     plain_text,
     plain_title,
-    table_row,
-    table_ruler,
 )
 from contend.text import SENTENCE_STOPS, WORDS, addresses, detect_language, shorten, without_escapes
 
@@ -117,7 +117,7 @@ class _Citations:
 
     def _cells(self, texts: Sequence[str], passages: Sequence[Sequence[str]], kinds: Sequence[str]) -> str:
         cells = zip(map(self.cell, texts), map(self.marks, passages), kinds, strict=True)
-        return table_row(map("".join, cells))
+        return markdown_row(map("".join, cells))
 
 
 def _body(sections: Sequence[Section], citations: _Citations, language: Language) -> str:
@@ -138,7 +138,7 @@ def _block(block: Block, citations: _Citations, language: Language) -> str:
             items = enumerate(citations.sentences(block.items), start=1)
             return "\n".join(f"{number}. {item}" if block.numbered else f"- {item}" for number, item in items)
         case Table():
-            head = [citations.columns(block), table_ruler(len(block.columns))]
+            head = [citations.columns(block), markdown_ruler(len(block.columns))]
             return "\n".join([*head, *(citations.row(block, row) for row in block.rows)])
 
 

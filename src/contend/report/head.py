@@ -9,7 +9,7 @@ from contend.models.options import RecordedReplies
 from contend.models.record import Language, Record, Score, Text
 from contend.models.round import LeaderboardEntry, RoundNumber
 from contend.models.task import Publication, RunUsage
-from contend.report.plain import plain_title, table_row
+from contend.report.plain import markdown_row, plain_title
 from contend.text import WORDS, count_text, inert, reason_text, shown_score
 
 
@@ -152,12 +152,12 @@ def with_reasons(reasons: dict[str, str], language: Language) -> list[str]:
 
 
 def _table(leaderboard: list[LeaderboardEntry], language: Language) -> Iterator[str]:
-    yield table_row(WORDS[language].leaderboard_columns)
-    yield table_row(["---:", ":---", "---:", "---:"])
+    yield markdown_row(WORDS[language].leaderboard_columns)
+    yield markdown_row(["---:", ":---", "---:", "---:"])
     for entry in leaderboard:
         name = plain_title(entry.team_name).replace("|", "\\|")
         best = "–" if entry.rank is None else shown_score(entry.best_score, language)
-        yield table_row([str(entry.rank or "–"), name, best, str(entry.best_round or "–")])
+        yield markdown_row([str(entry.rank or "–"), name, best, str(entry.best_round or "–")])
 
 
 def _usage(usage: RunUsage, language: Language) -> str:

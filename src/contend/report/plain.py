@@ -97,12 +97,12 @@ def plain_title(text: str) -> str:
     return " ".join(_OPENS_TAG.sub(lambda match: "<" if _is_type(match) else "< ", linkless).split())
 
 
-def table_row(cells: Iterable[str]) -> str:
+def markdown_row(cells: Iterable[str]) -> str:
     """A line of a Markdown table. `cells`: already escaped."""
     return f"| {' | '.join(cells)} |"
 
 
-def table_ruler(columns: int) -> str:
+def markdown_ruler(columns: int) -> str:
     """The line below the column names of a Markdown table."""
     return f"|{'---|' * columns}"
 

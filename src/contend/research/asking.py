@@ -402,7 +402,7 @@ async def nearest_passages(work: Research, parts: Sequence[Part]) -> dict[int, l
     }
 
 
-async def screen(
+async def screen_pool(
     work: Research, ids: Sequence[str], *, before_writing: bool = False
 ) -> tuple[Research, list[CallUsage]]:
     """Mark those of these passages that speak to AI systems, which are given up; and what asking about them cost.

@@ -35,7 +35,7 @@ from contend.prompts.research import GraphPrompt
 from contend.report import Reference, build_report, read_draft
 from contend.report.plain import plain_title
 from contend.research.ask import SUMMARY_CHARACTERS, folders, how_many, round_of, searched_sources, team_of, tell_step
-from contend.research.asking import planted_in, screen
+from contend.research.asking import planted_in, screen_pool
 from contend.research.looking import action_event, turn_off
 from contend.research.state import ResearchInput, ResearchOutput, ResearchState
 from contend.research.work import Research, open_research
@@ -130,7 +130,7 @@ class GraphNodes:
         sources = await retrieve(self.services, state, report.references)
         draft, pool = await self._ground(report.draft, sources)
         work = (await open_research(self.services, state)).with_pool(pool)
-        work, usages = await screen(work, pool["held"])
+        work, usages = await screen_pool(work, pool["held"])
         submission = await self._submission(state, draft, work, sources)
         text = await self.services.documents.put(submission.content)
         tell_step(self.services, first, "write", how_many(state, len(draft.sentences()), "statements"), document=text)

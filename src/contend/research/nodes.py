@@ -31,7 +31,7 @@ from contend.research.asking import (
     begins_anew,
     plan_of,
     reply_of_line,
-    screen,
+    screen_pool,
     take_step,
 )
 from contend.research.prompting import shown_ids, visible_ids
@@ -148,7 +148,7 @@ class ResearchNodes:
         # What a researcher sees is screened when it is held; reviewers see what they look up at once.
         usages: list[CallUsage] = []
         if by != "researcher":
-            work, usages = await screen(work, [each for result in results for each in result["shown"]])
+            work, usages = await screen_pool(work, [each for result in results for each in result["shown"]])
         if brought:
             work.tell_step("search", work.how_many(len(work.pool["results"]), "sources"))
         return {
@@ -168,7 +168,7 @@ class ResearchNodes:
             off = state.get("sources_off", {})
             reasons = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "nothing matched"
             raise SourceError(f"no source gave anything for {work.question[:80]!r} ({reasons})")
-        work, usages = await screen(work, to_write_from(work), before_writing=True)
+        work, usages = await screen_pool(work, to_write_from(work), before_writing=True)
         if not work.pool["held"]:
             raise SourceError(f"all that was found for {work.question[:80]!r} speaks to AI systems and is left out")
         return {

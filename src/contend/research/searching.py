@@ -60,7 +60,7 @@ class SearchNode:
         theme, language = state["theme"], state["options"]["language"]
         plan = _plan(theme)
         first: ResearchState = {**state, "iteration_count": 1}
-        parts = search.parts_of(theme)
+        parts = search.parts_in(theme)
         tell_step(self.services, first, "plan", how_many(state, len(parts), "parts"), plan=plan, actions=len(parts))
         found, speaking = await _find(self.services, state, parts)
         report = search.search_report(theme, found, language)
@@ -81,7 +81,7 @@ class SearchNode:
 
 
 def _plan(theme: str) -> ResearchPlan:
-    points = [shorten(part, _POINT) for part in search.parts_of(theme)][:MOST_POINTS]
+    points = [shorten(part, _POINT) for part in search.parts_in(theme)][:MOST_POINTS]
     return ResearchPlan(
         theme=title_of(theme),
         investigation_points=points,
@@ -116,7 +116,7 @@ def _passages(
                 own.append(hit)
     most = _MOST_OF_A_PART if parts[1:] else _MOST_PASSAGES
     newest = search.newest_editions(editions)
-    found = [search.passages_of(part, of_part, newest) for part, of_part in zip(parts, honest, strict=True)]
+    found = [search.shown_passages(part, of_part, newest) for part, of_part in zip(parts, honest, strict=True)]
     shown = [
         search.PartPassages(part, search.newest_first(passages, most, newest=newest))
         for part, passages in zip(parts, found, strict=True)

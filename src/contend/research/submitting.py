@@ -20,7 +20,7 @@ from contend.models.research import Draft, Passage, SearchResult
 from contend.models.task import CallUsage
 from contend.report import build_report
 from contend.research.ask import SUMMARY_CHARACTERS
-from contend.research.asking import nearest_passages, screen
+from contend.research.asking import nearest_passages, screen_pool
 from contend.research.work import Research
 from contend.stores import text_id
 from contend.text import clean, shorten
@@ -40,7 +40,7 @@ async def with_nearest(work: Research) -> tuple[Research, list[CallUsage]]:
         ids = [hit["evidence"]["id"] for hit in brought]
         parts[at] = parts[at].model_copy(update={"nearest": [each for each in ids if each not in pool["held"]]})
     work = work.with_pool(with_parts(pool, parts))
-    return await screen(work, [each for part in parts for each in part.nearest])
+    return await screen_pool(work, [each for part in parts for each in part.nearest])
 
 
 async def submission_of(work: Research) -> Submission:

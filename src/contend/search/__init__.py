@@ -4,7 +4,7 @@ Pure and deterministic; needs no key. Nobody judges whether a passage answers th
 """
 
 from contend.search.editions import Edition, newest_editions, newest_first
-from contend.search.passages import PartPassages, ShownPassage, parts_of, passages_of
+from contend.search.passages import PartPassages, ShownPassage, parts_in, shown_passages
 from contend.search.reporting import search_report
 
 __all__ = [
@@ -13,7 +13,7 @@ __all__ = [
     "ShownPassage",
     "newest_editions",
     "newest_first",
-    "parts_of",
-    "passages_of",
+    "parts_in",
     "search_report",
+    "shown_passages",
 ]

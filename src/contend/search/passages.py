@@ -53,7 +53,7 @@ class PartPassages(NamedTuple):
     passages: list[ShownPassage]
 
 
-def parts_of(question: str) -> list[str]:
+def parts_in(question: str) -> list[str]:
     """The parts of a question: its sentences, lines and numbered items, or all of it if there is only one.
 
     A line that only introduces others, such as `Tell me:`, is not a part.
@@ -88,7 +88,7 @@ def content_terms(text: str) -> frozenset[str]:
     return frozenset([*pairs, *(term for word in _WORD.findall(plain) for term in terms(word))])
 
 
-def passages_of(part: str, hits: Sequence[FoundPassage], newest: dict[str, Edition]) -> list[ShownPassage]:
+def shown_passages(part: str, hits: Sequence[FoundPassage], newest: dict[str, Edition]) -> list[ShownPassage]:
     """What to show of the hits, in their order. Hits that share no term with the part are left out."""
     wanted = content_terms(part)
     shown = (_shown(wanted, hit, newest.get(hit.result.url)) for hit in hits)

@@ -7,7 +7,7 @@ from itertools import groupby
 from contend.models.record import Language
 from contend.models.research import ResearchReport, SearchResult
 from contend.models.task import title_of
-from contend.report.plain import plain_title, table_row, table_ruler
+from contend.report.plain import markdown_row, markdown_ruler, plain_title
 from contend.search.passages import PartPassages, ShownPassage, is_code, is_row, is_ruler
 from contend.text import WORDS, Words, clean, file_name, inert, shorten, split_code, terms, without_item_mark
 from contend.text.characters import CJK
@@ -107,10 +107,10 @@ def _kind(block: str) -> str:
 def _table(rows: Sequence[str], words: frozenset[str]) -> Iterator[str]:
     """The rows as a Markdown table. Without column names, the first row takes their place."""
     names, *others = [_cells(row) for row in rows if not is_ruler(row)] or [[]]
-    yield table_row(_cell(name, words) for name in names)
-    yield table_ruler(len(names))
+    yield markdown_row(_cell(name, words) for name in names)
+    yield markdown_ruler(len(names))
     for cells in others:
-        yield table_row(_cell(cell, words) for cell in [*cells, *[""] * len(names)][: len(names)])
+        yield markdown_row(_cell(cell, words) for cell in [*cells, *[""] * len(names)][: len(names)])
 
 
 def _cells(row: str) -> list[str]:

@@ -139,7 +139,7 @@ def whole_text(content: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def rejection_reason(theme: str, content: str, language: Language = "en") -> str | None:
+def reason_not_to_judge(theme: str, content: str, language: Language = "en") -> str | None:
     """Why code refuses a submission before any call; None if it may be judged."""
     if not clean(content).strip():
         return WORDS[language].feedback.submission_empty

@@ -125,7 +125,7 @@ async def judge_together(work: Measurement) -> list[MetricResult]:
         _verdicts_prompt(run, judge_input, theme=work.question),
         VerdictsReply,
         scope=replace(work.scope, sentences=tuple(each.text for each in judge_input.unquoted)),
-        faults=lambda reply: faults_of(
+        faults=lambda reply: faults_of_verdicts(
             reply,
             len(judge_input.criteria),
             [each.name for each in judge_input.by_rubric],
@@ -284,7 +284,7 @@ def _unmet(criterion: Criterion, verdict: CriterionVerdict, language: Language) 
     return Fix(where=verdict.fix.where, what=f"{verdict.fix.what} ({criterion_text})")
 
 
-def faults_of(reply: VerdictsReply, criteria: int, metrics: Sequence[str], *, with_fixes: bool = True) -> str:
+def faults_of_verdicts(reply: VerdictsReply, criteria: int, metrics: Sequence[str], *, with_fixes: bool = True) -> str:
     """What the judge has to mend in its reply, a line each; "" where nothing is wrong."""
     numbers, names = {each.number for each in reply.criteria}, {each.metric.strip() for each in reply.metrics}
     lines = [f"criterion {number} has no verdict" for number in range(1, criteria + 1) if number not in numbers]

@@ -29,7 +29,7 @@ from contend.prompts.library import PromptLibrary
 from contend.registry import FunctionFailed, call_function
 from contend.run_context import RunContext
 from contend.services import Services
-from contend.team.judge_view import rejection_reason
+from contend.team.judge_view import reason_not_to_judge
 from contend.team.judging import judge_by_model, judge_together
 from contend.team.measurement import Measurement, open_measurement
 from contend.team.state import MetricTask
@@ -142,7 +142,7 @@ async def measure(work: Measurement) -> list[MetricResult]:
         ModelError: the metrics' model failed.
         MetricError: the metric's own function failed.
     """
-    reason = rejection_reason(work.question, work.submission.content, work.language)
+    reason = reason_not_to_judge(work.question, work.submission.content, work.language)
     if reason is not None:
         return [_result(each, 0.0, reason) for each in work.metrics]
     if work.together:

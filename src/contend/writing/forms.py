@@ -21,7 +21,7 @@ from contend.models.research import (
 )
 from contend.prompts.research import PartLength
 from contend.report.kinds import kind_mark, listed_sums, table_marks
-from contend.report.plain import table_ruler, with_joined_marks
+from contend.report.plain import markdown_ruler, with_joined_marks
 from contend.stores import text_id
 from contend.text import WORDS, Headings, detect_language
 
@@ -189,7 +189,7 @@ def _words_of(table: Table, numbers: dict[str, int], headings: Headings, listed:
     head_passages = [table.common_passages(), *([] for _ in table.columns[1:])]
     lines = [(table.columns, head_passages), *((row.texts(), table.printed_passages(row)) for row in table.rows)]
     kinds = table_marks(table, headings, listed)
-    yield table_ruler(len(table.columns))
+    yield markdown_ruler(len(table.columns))
     for (texts, passages), marks in zip(lines, [kinds.columns, *kinds.rows], strict=True):
         for text, of_cell, kind in zip(texts, passages, marks, strict=True):
             yield from ("|", text + _printed_marks(of_cell, numbers) + kind)

@@ -31,7 +31,7 @@ _IDLE_SECONDS = 20.0
 _LARGE_KILOBYTES = 300_000
 """A process that took more memory does not return it, and is replaced for the next document."""
 
-_MAIN = f"from {__name__} import serve; serve()"
+_MAIN = f"from {__name__} import serve_readings; serve_readings()"
 KEPT_VARIABLES = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR")
 """The environment of the process: it reads untrusted files, so it gets no keys."""
 
@@ -126,7 +126,7 @@ def _end_process(process: "subprocess.Popen[bytes]") -> None:
             pipe.close()
 
 
-def serve() -> None:
+def serve_readings() -> None:
     """In the separate process: answer requests until idle."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process ends this one
     answers = os.fdopen(os.dup(1), "wb")
