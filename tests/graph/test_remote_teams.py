@@ -1,7 +1,7 @@
 """Teams that play in another process: a graph of an Agent Server, reached by its address and its name."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -91,15 +91,18 @@ async def test_contends_own_research_plays_from_another_process(contest: Contest
 FORFEITS = {
     "waits": "failed: its graph waits for a person, and nobody answers it in a contest",
     "fails": "failed: its graph failed on http://127.0.0.1:",
-    "hangs": "timeout: not done within 20 seconds",
 }
 
 
-async def test_a_remote_graph_that_gives_no_report_forfeits(contest: Contest, others: Server) -> None:
-    enter(contest.workspace, "", others=("alpha", *FORFEITS), seconds=20)
-    for name in FORFEITS:
+def enter_remote(contest: Contest, others: Server, names: Iterable[str], *, seconds: int) -> None:
+    enter(contest.workspace, "", others=("alpha", *names), seconds=seconds)
+    for name in names:
         team = remote(others, name).replace('"mine"', f'"{name}"')
         (contest.workspace / "config" / "teams" / f"{name}.toml").write_text(team, "utf-8")
+
+
+async def test_a_remote_graph_that_gives_no_report_forfeits(contest: Contest, others: Server) -> None:
+    enter_remote(contest, others, FORFEITS, seconds=600)
 
     outcome = await contest.run(QUESTION, teams=["alpha", *FORFEITS], max_rounds=1, learn=False)
 
@@ -107,6 +110,15 @@ async def test_a_remote_graph_that_gives_no_report_forfeits(contest: Contest, ot
     for name, line in FORFEITS.items():
         assert f"team {name} {line}" in outcome.message
     assert others.client.threads.search() == []  # nothing of it goes on there
+
+
+async def test_a_remote_graph_that_hangs_has_the_teams_time(contest: Contest, others: Server) -> None:
+    enter_remote(contest, others, ["hangs"], seconds=5)
+
+    outcome = await contest.run(QUESTION, teams=["hangs"], max_rounds=1, learn=False)
+
+    assert "team hangs timeout: not done within 5 seconds" in outcome.message
+    assert others.client.threads.search() == []
 
 
 class AgentServer(LoopbackServer):
