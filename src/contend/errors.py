@@ -179,7 +179,7 @@ def without_secrets(text: str, env_file: Mapping[str, str | None] | None = None)
 
 
 _PASSING = {408, 409, 424, 425, 429, 498, 499}
-"""Beside faults of the server: Bedrock's failed dependency, Groq's lack of capacity, Google's cancelled operation."""
+"""Statuses that may pass, apart from server faults: 424 at Bedrock, 498 (no capacity) at Groq, 499 at Google."""
 _SERVER_FAULT = 500
 
 

@@ -126,8 +126,8 @@ FAULTS = {
     "the caption's unit exchanged": (statement("Tern took in 5,180 ml in March.", "Tern | 5,180"), "figure"),
     "an invented fact as judgement": (statement("Passengers fall by 9 % a year.", kind="judgement", of=""), "figure"),
     "a fact without a source": (statement("The bank adds 4.5 million.", kind="judgement", of=""), "figure"),
-    "a side of a dispute that no source has": (
-        statement("14 or 16 months.", "within 14 months", "Alken needs 13.7 million", kind="disputed"),
+    "a side of a dispute that nothing quotes": (
+        statement("It was 9.4, or 13.7 million.", "been 9.4 million", "cost 10.07 million kroner", kind="disputed"),
         "figure",
     ),
     "a wrong day": (statement("Ready on 1 March 2027.", "ready on 1 March 2028 at the earliest"), "figure"),

@@ -47,8 +47,11 @@ def test_a_prompt_over_the_context_is_known_with_the_contexts_size(words: str, s
         ("`max_tokens` must be less than or equal to `8192`; it is less than the `context_window` of this model", None),
         ('{"message":"The maximum tokens you requested exceeds the model limit of 4096."}', None),
         ("too many tokens: max tokens must be less than or equal to 4096, the maximum output length", None),
-        ("Request too large for model `m1` on tokens per minute (TPM): Limit 6000, Requested 10338", "over rate"),
-        ("Request too large for gpt-9 on tokens per min (TPM): Limit 30000, Requested 31538.", "over rate"),
+        (
+            "Request too large for model `m1` on tokens per minute (TPM): Limit 6000, Requested 10338",
+            "too large for rate",
+        ),
+        ("Request too large for gpt-9 on tokens per min (TPM): Limit 30000, Requested 31538.", "too large for rate"),
         ("Rate limit reached for gpt-9 on tokens per min (TPM): Limit 30000, Used 29500, Requested 900.", "rate"),
     ],
 )

@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
+from contend.checks.days import Day, without_days
 from contend.checks.units import UNITS, Unit
 from contend.text import ADDRESS, en, ja, without_marks
 
@@ -39,43 +40,11 @@ _SPELT: dict[str, Decimal] = {word: Decimal(value) for word, value in en.SPELT.i
     for word in words.split()
 }  # fmt: skip
 """English and German number words. A figure may rest on them; they are not checked themselves."""
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan januar jänner", "february feb februar", "march mar märz mär", "april apr", "may mai",
-            "june jun juni", "july jul juli", "august aug", "september sep sept", "october oct oktober okt",
-            "november nov", "december dec dezember dez",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}  # fmt: skip
-_WORDS_TOO = frozenset({"may", "march", "mar"})
-"""Months only with a capital or a year: "values below 10 may be ignored"."""
 _OWN_PLACES = (
     "part|parts|step|steps|section|table|finding|criterion|option|phase|item|number|no|page|chapter|question|point|"
     "teil|teile|schritt|schritte|abschnitt|tabelle|punkt|frage|option|phase|seite|kapitel|nr"
 )
 """Words before the number of a place, such as a section, in the report or a document."""
-
-_NAMES = "|".join(sorted(_MONTHS, key=len, reverse=True))
-_DATES = (
-    re.compile(r"(?<!\d)(?P<year>\d{4})[-/年](?P<month>\d{1,2})(?:[-/月](?P<day>\d{1,2})日?)?(?!\d)月?"),
-    re.compile(r"(?<![\d.])(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4})?(?!\.?\d)"),
-    re.compile(r"(?<!\d)(?P<month>\d{1,2})月(?:(?P<day>\d{1,2})日)?"),
-    re.compile(
-        rf"(?<![\w.])(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)?\s(?:of\s)?(?P<month>{_NAMES})\b\.?,?(?:\s(?P<year>\d{{4}}))?",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"\b(?P<month>{_NAMES})\b\.?\s(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?![\d.:]))?(?:,?\s?(?:of\s)?(?P<year>\d{{4}}))?",
-        re.IGNORECASE,
-    ),
-)
-_SHORT_DAY = re.compile(r"\d{1,2}\.\d{1,2}\.?")
-_SLASHED = re.compile(r"(?<![\d/])(\d{1,2})/(\d{1,2})/(\d{4})(?![\d/])")
-_ERA = re.compile(rf"({'|'.join(ja.ERAS)})(元|\d+)年")
 
 _GROUPED = r"\d{1,3}(?:['’\u00a0\u202f]\d{3})+(?:[.,]\d+)?"
 _PLAIN = r"\d+(?:[.,]\d+)*"
@@ -92,8 +61,6 @@ _SPELT_NUMBER = re.compile(
 )
 _KANJI_NUMBER = re.compile(r"(?<![\d.,])(?:\d[\d,]{0,18}+(?:\.\d{1,6}+)?[百千万億兆]{1,4}){1,6}(?:\d{1,8}+(?![\d.,]))?")
 _KANJI_PART = re.compile(r"([\d,.]+)([百千万億兆]*)")
-_GERMAN_TIME = re.compile(r"(?<![\d.])(\d{1,2})\.(\d{2})(?=\sUhr\b)")
-_FULL_HOUR = re.compile(r"(?<!\d)0?(\d{1,2}):00(?!\d)")
 _IDENTIFIER = re.compile(
     r"(?<![\w.:/-])-{0,2}(?=[\w.:/-]{0,60}\d)(?:[^\W\d_][\w.:/-]{0,80}+|\d{1,9}+(?:\.\d{1,9}+){2,6}[\w.-]{0,40}+)",
     re.ASCII,
@@ -200,20 +167,6 @@ def _rounds_to(value: Decimal, number: Decimal, step: Decimal) -> bool:
 
 
 @dataclass(frozen=True)
-class Day:
-    """A date, as much of it as the text gives."""
-
-    text: str
-    year: int | None
-    month: int
-    day: int | None
-
-    def fits(self, other: "Day") -> bool:
-        pairs = ((self.year, other.year), (self.month, other.month), (self.day, other.day))
-        return all(own is None or its is None or own == its for own, its in pairs)
-
-
-@dataclass(frozen=True)
 class Notes:
     """The figures, dates and identifiers of a text."""
 
@@ -221,7 +174,7 @@ class Notes:
     days: tuple[Day, ...]
     identifiers: tuple[str, ...]
     plain: str
-    """The whole text as `bare` gives it, to look for identifiers."""
+    """The whole text as `bare` gives it, with the hyphens of identifiers such as `SHA-1` left out."""
 
     def has_number(self, figure: Figure) -> bool:
         return any(
@@ -263,7 +216,7 @@ def _shifts(own: Figure, other: Figure) -> Iterator[int]:
 def notes_of(text: str) -> Notes:
     """Find the figures, dates and identifiers of a text. Its number words count as figures."""
     plain = normal(text)
-    days, rest = _without_days(plain)
+    days, rest = without_days(plain)
     identifiers = tuple(each.rstrip(".:/-") for each in _IDENTIFIER.findall(rest) if not _is_measure(each))
     years = tuple(Figure(str(each.year), ((Decimal(each.year), Decimal(1)),), True) for each in days if each.year)
     powers = {power for word in re.findall(r"[^\W\d_]+", rest.casefold()) for power in _SCALES.get(word, ())}
@@ -282,14 +235,13 @@ def unfounded(text: str, *, carriers: Notes, values: Collection[Decimal] = (), s
     plain = _LIST_MARK.sub(" ", normal(said))
     for place in (_OWN_PLACE, _CLAUSE, _OWN_PLACE_JA):
         plain = place.sub(" ", plain)
-    days, rest = _without_days(plain)
+    days, rest = without_days(plain)
     shifted = [value.scaleb(power * sign) for value in values for power in _POWERS for sign in (-1, 1)]
-    # With two readings, either may be found: 4.2. is a day, or a version or number at the end of a sentence.
     there = {
         each.text
         for each in days
         if any(each.fits(other) for other in carriers.days)
-        or (_SHORT_DAY.fullmatch(each.text) and _has_number(each.text.rstrip("."), carriers, shifted))
+        or (each.may_be_number and _has_number(each.text.rstrip("."), carriers, shifted))
     }
     missing = [each.text for each in days if each.text not in there]
     identifiers = {each.rstrip(".:/-") for each in _IDENTIFIER.findall(rest) if not _is_measure(each)}
@@ -314,33 +266,30 @@ def _has_number(text: str, carriers: Notes, values: Collection[Decimal]) -> bool
 
 
 _JOINT = re.compile(r"(?<=[^\W\d_])-(?=\d)")
-"""Of names that are written with it or without: `SHA-1`."""
-_JOINED_WORD = re.compile(r"(?:[a-z]+-(?=\d{4}s\Z))?(?P<name>.*\d(?:s\Z)?)(?:-[^\W\d_]{2,})?")
-"""A name with a word joined to it, such as `SHA1-signed` or `late-1990s`."""
+"""The hyphen of identifiers that are written with or without it, such as `SHA-1`."""
+_DECADE = re.compile(r"\d{4}s")
 
 
 def _has_name(name: str, carriers: Notes) -> bool:
-    """Whether the carriers have an identifier, or each of those that a slash joins, as in `B1/B2`."""
+    """Whether the carriers have an identifier, written as it is or joined to others.
+
+    It may be joined to a word, as in `SHA1-signed` or `late-1990s`, or by a slash to another identifier: `B1/B2`.
+    """
     plain = _JOINT.sub("", bare(name)).removeprefix("v")
     if plain in carriers.plain:
         return True
-    joined = _JOINED_WORD.fullmatch(name)
-    if joined and joined["name"] != name:
-        return _has_name(joined["name"], carriers)
+    first, _, last = name.rpartition("-")
+    if first and last.isalpha():
+        return _has_name(first, carriers)
+    if first.isalpha() and first.islower() and _DECADE.fullmatch(last):
+        return _has_name(last, carriers)
     names = name.split("/")
     return len(names) > 1 and all(re.search(r"\d", each) and _has_name(each, carriers) for each in names)
 
 
-_LIST = re.compile(
-    r"(?<![\d.,])\d+(?:(?:,\d+){2,}(?!\d|\.\d)|(?:,\d+)+(?=,\s?\.\.\.))|(?<![\d.,])\d{4,},\d{3,}(?!\d|[.,]\d)"
-)
-_GROUPS = re.compile(r"\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d{2})+,\d{3}")
-
-
 def normal(text: str) -> str:
-    """The text in one width and with one minus. Numbers of a list without spaces, such as `60,55,50`, stand apart."""
-    plain = unicodedata.normalize("NFKC", text).replace("−", "-")
-    return _LIST.sub(lambda each: each[0] if _GROUPS.fullmatch(each[0]) else each[0].replace(",", ", "), plain)
+    """The text in one width and with one minus sign."""
+    return unicodedata.normalize("NFKC", text).replace("−", "-")
 
 
 _MARKS = re.compile(r"[\s*_`|#>\"'“”„‘’«»‹›「」『』…]|\.\.\.")
@@ -349,33 +298,6 @@ _MARKS = re.compile(r"[\s*_`|#>\"'“”„‘’«»‹›「」『』…]|\.\.
 def bare(text: str) -> str:
     """The text without case, width, white space, quotation marks and Markdown, to compare two versions of it."""
     return _MARKS.sub("", normal(text)).casefold()
-
-
-def _without_days(plain: str) -> tuple[tuple[Day, ...], str]:
-    """The dates of a text, and the text without them."""
-    days: list[Day] = []
-
-    def taken(match: re.Match[str]) -> str:
-        named = match.groupdict()
-        if named["month"] in _WORDS_TOO and not named.get("year"):
-            return match[0]
-        month = _MONTHS.get(named["month"].casefold()) or (int(named["month"]) if named["month"].isdigit() else 0)
-        year, day = (int(named[key]) if named.get(key) else None for key in ("year", "day"))
-        if not 1 <= month <= 12 or (day is not None and not 1 <= day <= 31) or (day is None and year is None):  # noqa: PLR2004
-            return match[0]
-        days.append(Day(match[0].strip(" ,."), year, month, day))
-        return " "
-
-    def slashed(match: re.Match[str]) -> str:
-        one, two, year = map(int, match.groups())
-        days.extend(Day(match[0], year, month, day) for month, day in {(one, two), (two, one)} if month <= 12)  # noqa: PLR2004
-        return " "
-
-    rest = _ERA.sub(lambda each: f"{ja.ERAS[each[1]] + (1 if each[2] == '元' else int(each[2]))}年", plain)
-    rest = _GERMAN_TIME.sub(r"\1:\2", _SLASHED.sub(slashed, rest))
-    for pattern in _DATES:
-        rest = pattern.sub(taken, rest)
-    return tuple(days), _FULL_HOUR.sub(r"\1", rest)
 
 
 def _figures(plain: str) -> Iterator[Figure]:
@@ -387,7 +309,9 @@ def _figures(plain: str) -> Iterator[Figure]:
         yield Figure(match[0], ((value, step),), is_bare=False, is_scaled=True, **_unit_of(match))
     for match in _NUMBER.finditer(_KANJI_NUMBER.sub(" ", plain)):
         readings = tuple(_readings(match))
-        if readings:
+        if numbers := _list_of(match):
+            yield from _figures(numbers)
+        elif readings:
             is_bare = not (match["currency"] or match["letter"] or match["scale"])
             behind = _MEASURED.match(match.string, match.end())
             is_bare = is_bare and (behind is None or (bool(behind["word"]) and behind["word"].casefold() not in UNITS))
@@ -398,6 +322,18 @@ def _figures(plain: str) -> Iterator[Figure]:
             yield Figure(
                 match[0].strip().rstrip("."), readings, is_bare, is_scaled, rounded_to=rounded_to, **_unit_of(match)
             )
+
+
+def _list_of(match: re.Match[str]) -> str:
+    """The numbers of a list without spaces, such as `60,55,50`, set apart; "" if it is one number."""
+    first, *others = match["number"].split(",")
+    if not others or not all(each.isdigit() for each in (first, *others)):
+        return ""
+    is_grouped = len(first) <= 3 and len(others[-1]) == 3 and {*map(len, others)} <= {2, 3}  # noqa: PLR2004 - India's too
+    goes_on = match.string.startswith((",...", ", ..."), match.end("number"))
+    # No decimal comma stands behind so many digits, and before so many.
+    is_list = len(others) > 1 or goes_on or (len(first) > 3 and len(others[0]) > 2)  # noqa: PLR2004
+    return ", ".join([first, *others]) if is_list and not is_grouped else ""
 
 
 def _rounded_to(number: str) -> Decimal:

@@ -218,7 +218,7 @@ def _final_remedy(status: int | None, topic: Topic | None, code: str) -> str | N
     """What to do about a permanent refusal; None for one that may pass."""
     if "insufficient_quota" in code:
         return "the account's quota is used up; add credit or use another key"
-    if topic == "over rate":
+    if topic == "too large for rate":
         return "one call needs more tokens than the account has per minute; raise its limit or choose another model"
     if status in {None, *_BAD_REQUEST} and topic in _TOPIC_REMEDIES:
         return _TOPIC_REMEDIES[topic]

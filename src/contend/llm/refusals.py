@@ -165,7 +165,7 @@ _OVER_RATE = re.compile(r"(?i)request too large\b.{0,200}\btokens per (min(ute)?
 _CONTENT = re.compile(r"(?i)content[ _]?(filter|management|policy)|safety|moderation|data_?inspection|inappropriate")
 _NO_MODEL = re.compile(r"(?i)model\b.{0,80}(not found|not exist)|(invalid|unknown|no such) model")
 
-Topic = Literal["context", "over rate", "credentials", "money", "rate", "content", "model"]
+Topic = Literal["context", "too large for rate", "credentials", "money", "rate", "content", "model"]
 _TOPICS: tuple[tuple[Topic, re.Pattern[str]], ...] = (
     ("money", _MONEY),
     ("rate", _RATE),
@@ -178,10 +178,10 @@ _TOPICS: tuple[tuple[Topic, re.Pattern[str]], ...] = (
 def topic_of(words: str) -> Topic | None:
     """The kind of refusal, if another form of the request would not help.
 
-    "over rate": one call needs more tokens than the account has per minute or day.
+    "too large for rate": one call needs more tokens than the account has per minute or day.
     """
     if _OVER_RATE.search(words):
-        return "over rate"
+        return "too large for rate"
     if _REPLY_LIMIT.search(words):
         return None
     if _TOO_LONG.search(words) and not (_REPLY_ONLY.search(words) and not _ABOUT_PROMPT.search(words)):

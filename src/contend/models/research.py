@@ -123,6 +123,7 @@ ClaimKind = Annotated[
 """A passage says it; passages contradict each other on it; it follows from passages; the writer's own word; nothing was
 found on it; it introduces others."""
 SHOWN_BY_PASSAGES = frozenset[ClaimKind]({"stated", "disputed", "derived"})
+"""The kinds of statement that passages have to show."""
 
 
 class Refutation(Record):
