@@ -241,8 +241,13 @@ def test_marks_have_as_many_characters_in_the_length_of_a_draft_as_are_printed()
 
 WORDS_OF_A_LINE = st.lists(st.text("abXZ09", min_size=1, max_size=3), min_size=1, max_size=3).map(" ".join)
 LINES = st.builds(str.__add__, WORDS_OF_A_LINE, st.sampled_from(["", ".", "?", '."', ": x"]))
+CODE = st.sampled_from(["", "", "\n```\na = 1\n\n  # b [1]\n```", "\n````\n```\n````"])
 IDS = st.lists(st.sampled_from([passage.id for passage in PASSAGES]), unique=True)
-STATEMENTS = st.lists(st.builds(CitedSentence, text=LINES, passages=IDS), min_size=1, max_size=3)
+STATEMENTS = st.lists(
+    st.builds(CitedSentence, text=st.builds(str.__add__, LINES, CODE), passages=IDS, goes_on=st.booleans()),
+    min_size=1,
+    max_size=3,
+)
 
 
 def tables_of(columns: int) -> st.SearchStrategy[Table]:

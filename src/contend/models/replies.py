@@ -100,7 +100,7 @@ class StatementReply(_Grounds):
     `quotes`: words that carry it, as they stand in its passages.
     """
 
-    text: str = Field(min_length=2, max_length=1_200)
+    text: str = Field(min_length=2, max_length=2_000)
     sources: list[WholeNumber] = Field(max_length=_MOST_SOURCES)
     quotes: _Quotes
     kind: ClaimKind
@@ -112,12 +112,15 @@ class ParagraphOf(Reply, Generic[S]):
     sentences: list[S] = Field(min_length=1, max_length=12)
 
 
+_ItemOf = Annotated[list[S], Field(min_length=1, max_length=6)]
+
+
 class ListOf(Reply, Generic[S]):
-    """`numbered`: its items are steps in their order."""
+    """`numbered`: its items are steps in their order. An item is a statement, or an array of several."""
 
     type: Literal["list"]
     numbered: bool
-    items: list[S] = Field(min_length=1, max_length=30)
+    items: list[S | _ItemOf[S]] = Field(min_length=1, max_length=30)
 
     # A recording from before lists were numbered says nothing of it.
     @model_validator(mode="before")

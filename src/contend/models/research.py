@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from contend.models.record import Language, Record, ReloadedRecord, Score, Text, Theme, UtcDatetime, utc_now
-from contend.text import OPENS_BLOCK, WORDS, inert, shown_address, without_code
+from contend.text import OPENS_BLOCK, WORDS, inert, shown_address, split_code, without_code
 
 SourceName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
 
@@ -143,7 +143,8 @@ class CitedSentence(Record):
     `quotes`: the words that carry it, as they stand in these passages. `basis`: of a derived figure the arithmetic,
     such as `21.4 * 4`; of a judgement the values that it proposes, `proposed: 2000`; of what is not found the number of
     its part and the key words that would find it, such as `3: recovery time`. `teams`: in a merged report the ids of
-    the teams whose reports say the same.
+    the teams whose reports say the same. `text`: of one line, and lines of code behind it as `worded` parts them.
+    `goes_on`: in a list, it stands in the item of the statement before it.
     """
 
     text: Text
@@ -153,6 +154,7 @@ class CitedSentence(Record):
     basis: str = ""
     refuted: list[Refutation] = Field(default_factory=list)
     teams: list[str] = Field(default_factory=list)
+    goes_on: bool = False
 
 
 class Paragraph(Record):
@@ -164,12 +166,24 @@ class Paragraph(Record):
 
 
 class ItemList(Record):
+    """A list. An item is one statement, or several: those that `goes_on` stand in the item before them."""
+
     type: Literal["list"] = "list"
     items: list[CitedSentence] = Field(min_length=1)
     numbered: bool = False
 
     def statements(self) -> list[CitedSentence]:
         return self.items
+
+    def by_item(self) -> list[list[CitedSentence]]:
+        """The statements of each item."""
+        items: list[list[CitedSentence]] = []
+        for each in self.items:
+            if each.goes_on and items:
+                items[-1].append(each)
+            else:
+                items.append([each])
+        return items
 
 
 class TableCell(Record):
@@ -259,6 +273,25 @@ class Table(Record):
 
 
 Block = Annotated[Paragraph | ItemList | Table, Field(discriminator="type")]
+
+
+def changed_block(block: Block, new: Sequence[CitedSentence | TableRow | None]) -> Block | None:
+    """The block with its statements or rows anew, in order; None removes one. None if nothing is left."""
+    if not any(new):
+        return None
+    match block:
+        case Paragraph():
+            return block.model_copy(update={"sentences": [each for each in new if each]})
+        case Table():
+            return block.model_copy(update={"rows": [each for each in new if each]})
+    left, begins = list[CitedSentence](), True
+    for before, each in zip(block.items, new, strict=True):
+        # What follows a removed beginning begins the item.
+        begins = begins or not before.goes_on
+        if isinstance(each, CitedSentence):
+            left.append(each.model_copy(update={"goes_on": not begins}))
+            begins = False
+    return block.model_copy(update={"items": left})
 
 
 class Section(Record):
@@ -451,7 +484,9 @@ class ResearchReport(ReloadedRecord):
         if self.own_headings:
             parts += [f"## {inert(self.opening_heading)}"] if self.opening_heading else []
             findings = findings if self.key_findings[1:] else self.key_findings[0]
-            parts += [self.executive_summary, findings, _SECTION_HEADING.sub("## ", self.detailed_analysis)]
+            pieces = split_code(self.detailed_analysis)
+            pieces[::2] = [_SECTION_HEADING.sub("## ", each) for each in pieces[::2]]
+            parts += [self.executive_summary, findings, "".join(pieces)]
         else:
             parts += [f"## {headings.summary}", self.executive_summary, f"## {headings.findings}", findings]
             parts += [f"## {headings.analysis}", self.detailed_analysis]

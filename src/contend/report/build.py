@@ -33,7 +33,18 @@ from contend.report.plain import (
     plain_text,
     plain_title,
 )
-from contend.text import SENTENCE_STOPS, WORDS, addresses, detect_language, shorten, without_escapes
+from contend.text import (
+    SENTENCE_STOPS,
+    WORDS,
+    Worded,
+    addresses,
+    detect_language,
+    fenced,
+    list_item,
+    shorten,
+    without_escapes,
+    worded,
+)
 
 
 class PublishedMark(NamedTuple):
@@ -47,13 +58,14 @@ class PublishedLine(NamedTuple):
     """A statement as the draft has it and as the report prints it, with its marks in printed order.
 
     In a table row, a number may occur several times, each time with the passages of its cell. `place`: the statement's
-    place in the draft.
+    place in the draft; `code`: the lines of code that are printed behind it, as Markdown.
     """
 
     statement: str
     text: str
     marks: list[PublishedMark]
     place: str = ""
+    code: str = ""
 
 
 def addresses_in(passages: Iterable[Passage], sources: Iterable[str]) -> set[str]:
@@ -92,14 +104,18 @@ class _Citations:
             for number in self.numbers_of(ids)
         ]
 
-    def sentence(self, sentence: CitedSentence) -> str:
-        """The sentence with its marks; "" if no text is left."""
-        text = plain_sentence(sentence.text, self._addresses)
-        mark = kind_mark(sentence, self._headings, self._listed)
-        return _with_marks(text, self.marks(sentence.passages) + mark) if text else ""
+    def sentence(self, sentence: CitedSentence, *, in_body: bool = False) -> Worded:
+        """The sentence with its marks, "" if no text is left; in the body, with its lines of code.
 
-    def sentences(self, sentences: Iterable[CitedSentence]) -> list[str]:
-        return [text for each in sentences if (text := self.sentence(each))]
+        Elsewhere, and where code refutes it, these stand within the sentence: they are not to be copied.
+        """
+        words, code = worded(sentence.text) if in_body and not sentence.refuted else Worded(sentence.text, "")
+        text = plain_sentence(words, self._addresses)
+        mark = kind_mark(sentence, self._headings, self._listed)
+        return Worded(_with_marks(text, self.marks(sentence.passages) + mark), code) if text else Worded("", "")
+
+    def sentences(self, sentences: Iterable[CitedSentence], *, in_body: bool = False) -> list[str]:
+        return [str(each) for each in (self.sentence(one, in_body=in_body) for one in sentences) if each.words]
 
     def cell(self, text: str) -> str:
         """The cell's text, with pipes escaped."""
@@ -133,10 +149,11 @@ def _body(sections: Sequence[Section], citations: _Citations, language: Language
 def _block(block: Block, citations: _Citations, language: Language) -> str:
     match block:
         case Paragraph():
-            return _join(citations.sentences(block.sentences), language)
+            return _join(citations.sentences(block.sentences, in_body=True), language)
         case ItemList():
-            items = enumerate(citations.sentences(block.items), start=1)
-            return "\n".join(f"{number}. {item}" if block.numbered else f"- {item}" for number, item in items)
+            texts = (_join(citations.sentences(item, in_body=True), language) for item in block.by_item())
+            items = enumerate(filter(None, texts), start=1)
+            return "\n".join(list_item(f"{number}." if block.numbered else "-", item) for number, item in items)
         case Table():
             head = [citations.columns(block), markdown_ruler(len(block.columns))]
             return "\n".join([*head, *(citations.row(block, row) for row in block.rows)])
@@ -146,8 +163,11 @@ def _join(sentences: Sequence[str], language: Language) -> str:
     """Join sentences with spaces; in a Japanese report, without one after a Japanese stop or colon."""
     text = ""
     for sentence in sentences:
-        needs_no_space = not text or (language == "ja" and text[-1] in "。！？：；」』）")
-        text += sentence if needs_no_space else f" {sentence}"
+        if text.endswith("```"):
+            text += "\n"
+        elif text and (language != "ja" or text[-1] not in "。！？：；」』）"):
+            text += " "
+        text += sentence
     return text
 
 
@@ -209,17 +229,17 @@ def published_lines(draft: Draft, passages: Sequence[Passage], results: Sequence
     draft = presentable(draft)
     citations = _Citations(draft, passages, results)
     lines = []
-    for place, sentence, _, table, row in draft.placed_sentences():
+    for place, sentence, section, table, row in draft.placed_sentences():
         if isinstance(table, Table) and row:
             # The marks of the column names come before those of the first row.
             ids = [table.common_passages()] if row is table.rows[0] else []
             citations.marks(table.common_passages())
-            text, ids = citations.row(table, row), [*ids, *table.printed_passages(row)]
+            text, code, ids = citations.row(table, row), "", [*ids, *table.printed_passages(row)]
         else:
-            text, ids = citations.sentence(sentence), [sentence.passages]
+            (text, code), ids = citations.sentence(sentence, in_body=section > 0), [sentence.passages]
         if text:
             marks = [mark for of_cell in ids for mark in citations.published_marks(of_cell)]
-            lines.append(PublishedLine(sentence.text, text, marks, place))
+            lines.append(PublishedLine(sentence.text, text, marks, place, code and fenced(code)))
     return lines
 
 

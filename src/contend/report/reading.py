@@ -21,6 +21,7 @@ from contend.models.research import (
     Table,
     TableCell,
     TableRow,
+    changed_block,
     flat_section,
 )
 from contend.report.kinds import LEGEND, SUM_MARK
@@ -30,6 +31,7 @@ from contend.text import (
     WORDS,
     Headings,
     address_key,
+    fenced,
     split_code,
     split_sentences,
     without_code,
@@ -44,6 +46,7 @@ _SUMMARY_SENTENCES = 4
 _NUMBER = re.compile(r"\^?\d{1,3}")
 _FIELDS = {getattr(words.headings, field).casefold(): field for words in WORDS.values() for field in Headings._fields}
 _MARKDOWN = MarkdownIt("commonmark").enable("table")
+_CODE = {"fence", "code_block"}
 _REFERENCE_HEADINGS = {
     name.casefold() for words in WORDS.values() for name in (words.headings.references, words.headings.also_read)
 }
@@ -220,8 +223,11 @@ class _Reader:
         pieces[::2] = [LINK.sub(self._as_mark, piece) for piece in pieces[::2]]
         parts = [_Part(None, "", [])]
         for node in SyntaxTreeNode(_MARKDOWN.parse("".join(pieces))).children:
+            last = parts[-1].blocks[-1] if parts[-1].blocks else None
             if node.type == "heading":
                 self._open(parts, node)
+            elif node.type in _CODE and last and not isinstance(last, Table):
+                parts[-1].blocks[-1] = changed_block(last, _with_code(last.statements(), node.content)) or last
             else:
                 parts[-1].blocks.extend(self._blocks(node))
         return [part for part in parts if part.blocks]
@@ -249,16 +255,26 @@ class _Reader:
                 if sentences := self._sentences(_content(node)):
                     yield Paragraph(sentences=sentences)
             case "bullet_list" | "ordered_list":
-                items = [item for text in _inlines(node) if (item := self._statement(text))]
-                if items:
+                if items := self._items(node):
                     yield ItemList(items=items, numbered=node.type == "ordered_list")
             case "table":
                 yield from self._table(node)
-            case "fence" | "code_block":
+            case kind if kind in _CODE:
                 yield Paragraph(sentences=[CitedSentence(text=f"`{' '.join(node.content.split())}`", kind="judgement")])
             case "blockquote":
                 for child in node.children:
                     yield from self._blocks(child)
+
+    def _items(self, node: SyntaxTreeNode) -> list[CitedSentence]:
+        """A list's statements. What stands behind an item's first paragraph goes on in the item."""
+        items: list[CitedSentence] = []
+        for child in node.walk():
+            if child.type == "inline" and (statement := self._statement(child.content.replace("\n", " "))):
+                goes_on = child.parent is not None and child.parent.previous_sibling is not None
+                items.append(statement.model_copy(update={"goes_on": goes_on}))
+            elif child.type in _CODE:
+                items = _with_code(items, child.content)
+        return items
 
     def _table(self, node: SyntaxTreeNode) -> Iterator[Table]:
         lines = [[_content(cell) for cell in row.children] for part in node.children for row in part.children]
@@ -304,6 +320,14 @@ class _Reader:
         key = reference.address or " ".join(reference.text.split()) or f"[{number}]"
         self.references.setdefault(key, reference)
         return key
+
+
+def _with_code(statements: Sequence[CitedSentence], code: str) -> list[CitedSentence]:
+    """The statements, the last one with its lines of code behind it."""
+    return [
+        *statements[:-1],
+        *(each.model_copy(update={"text": f"{each.text}\n{fenced(code.rstrip())}"}) for each in statements[-1:]),
+    ]
 
 
 def _only_marks(cells: Sequence[str]) -> bool:

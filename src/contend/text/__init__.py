@@ -37,10 +37,13 @@ from contend.text.en import Headings, NoteWords, Words
 from contend.text.sentences import (
     OPENS_BLOCK,
     SENTENCE_STOPS,
+    Worded,
     bare_text,
     compact_tables,
+    fenced,
     inert,
     is_pair,
+    list_item,
     one_line,
     split_blocks,
     split_code,
@@ -51,15 +54,16 @@ from contend.text.sentences import (
     without_escapes,
     without_item_mark,
     without_marks,
+    worded,
 )
 
 __all__ = [
-    "ADDRESS", "OPENS_BLOCK", "SENTENCE_STOPS", "WORDS", "Headings", "NoteWords", "Words", "address_key", "addresses",
-    "bare_text", "canonical_url", "clean", "compact_tables", "count_text", "detect_language", "estimate_tokens",
-    "file_name", "fold", "host_of", "inert", "is_pair", "normalize", "one_line", "question_language", "reason_text",
-    "shared_content", "shorten", "shown_address", "shown_score", "split_blocks", "split_code", "split_sentences",
-    "table_row", "terms", "token_bounds", "without_anchor", "without_code", "without_escapes", "without_item_mark",
-    "without_marks", "without_tail",
+    "ADDRESS", "OPENS_BLOCK", "SENTENCE_STOPS", "WORDS", "Headings", "NoteWords", "Worded", "Words", "address_key",
+    "addresses", "bare_text", "canonical_url", "clean", "compact_tables", "count_text", "detect_language",
+    "estimate_tokens", "fenced", "file_name", "fold", "host_of", "inert", "is_pair", "list_item", "normalize",
+    "one_line", "question_language", "reason_text", "shared_content", "shorten", "shown_address", "shown_score",
+    "split_blocks", "split_code", "split_sentences", "table_row", "terms", "token_bounds", "without_anchor",
+    "without_code", "without_escapes", "without_item_mark", "without_marks", "without_tail", "worded",
 ]  # fmt: skip
 
 

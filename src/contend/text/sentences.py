@@ -5,6 +5,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise, takewhile, zip_longest
+from textwrap import dedent, indent
+from typing import NamedTuple
 
 from contend.text import en
 from contend.text.characters import CJK, LONGEST_WORD, detect_language, is_japanese_character
@@ -28,6 +30,41 @@ def split_code(text: str) -> list[str]:
             pieces += [text[begin : match.start()], text[match.start() : place]]
             begin = place
     return [*pieces, text[begin:]]
+
+
+class Worded(NamedTuple):
+    """A statement's words, on one line, and the lines of code that it ends with; "" without such lines."""
+
+    words: str
+    code: str
+
+    def __str__(self) -> str:
+        return f"{self.words}\n{fenced(self.code)}" if self.code else self.words
+
+
+def worded(text: str) -> Worded:
+    """Part a statement from the lines of code that it ends with, between lines of backticks.
+
+    Everything becomes words, on one line, where no words come first, or more follows the code.
+    """
+    words, ticks, rest = text.partition("```")
+    ticks += "`" * (len(rest) - len(rest.lstrip("`")))
+    language, _, block = rest.lstrip("`").partition("\n")
+    code = dedent(block.rstrip().removesuffix(ticks)).strip("\n").rstrip()
+    if words.strip() and code and "`" not in language and block.rstrip().endswith(ticks) and ticks not in code:
+        return Worded(" ".join(words.split()), "\n".join(map(str.rstrip, code.split("\n"))))
+    return Worded(" ".join(text.split()), "")
+
+
+def fenced(code: str) -> str:
+    """Lines of code as Markdown, between lines of backticks that they do not have."""
+    ticks = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", code))])
+    return f"{ticks}\n{code}\n{ticks}"
+
+
+def list_item(mark: str, text: str) -> str:
+    """An item of a Markdown list; its further lines stand below its first."""
+    return f"{mark} {indent(text, ' ' * (len(mark) + 1)).lstrip()}"
 
 
 SENTENCE_STOPS = ".!?。．！？…"

@@ -41,13 +41,14 @@ from contend.models.research import (
     TableRow,
     flat_section,
 )
-from contend.text import clean, split_code
+from contend.text import clean, split_code, worded
 from contend.writing.forms import PARTS
 
 _MARK = re.compile(r"\[\^?P?\d{1,3}(?:\s*[,–-]\s*P?\d{1,3})*\]")
 _MOST_FAULTS = 12
 _SIDES = 2
 _ONE_SIDE = "it is disputed: `quotes` holds the words of each side, two pieces at least, and `sources` their passages"
+_CODE_PLACE = "lines of code end a statement that begins with words: what follows them is a statement of its own"
 _NO_PASSAGE = "it is {kind} and names no passage: name those it rests on, give its sum, or say judgement or not_found"
 
 AnyBlock = ParagraphOf[Any] | ListOf[Any] | TableOf[Any]
@@ -229,7 +230,7 @@ def _teams(item: AnyItem) -> list[str]:
 
 
 def sentence_of(statement: StatementReply, ids: Numbered) -> CitedSentence:
-    return CitedSentence(text=clean(statement.text, single_line=True), **_grounds(statement, ids))
+    return CitedSentence(text=str(worded(clean(statement.text))), **_grounds(statement, ids))
 
 
 def _grounds(statement: StatementReply | RowReply, ids: Numbered) -> dict[str, Any]:
@@ -258,12 +259,15 @@ def _block(block: AnyBlock, ids: Numbered, before: EarlierDraft) -> Block | None
     if isinstance(block, TableOf):
         rows = _rows(block, ids, before)
         return Table(columns=[clean(each, single_line=True) for each in block.columns], rows=rows) if rows else None
-    sentences = _sentences(block.sentences if isinstance(block, ParagraphOf) else block.items, ids, before)
-    if not sentences:
-        return None
     if isinstance(block, ParagraphOf):
-        return Paragraph(sentences=sentences)
-    return ItemList(items=sentences, numbered=block.numbered)
+        sentences = _sentences(block.sentences, ids, before)
+        return Paragraph(sentences=sentences) if sentences else None
+    items = [
+        each.model_copy(update={"goes_on": at > 0})
+        for item in block.items
+        for at, each in enumerate(_sentences(item if isinstance(item, list) else [item], ids, before))
+    ]
+    return ItemList(items=items, numbered=block.numbered) if items else None
 
 
 def ids_of_lessons(numbers: Sequence[int], bullets: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -320,7 +324,7 @@ def _items(block: AnyBlock) -> Sequence[AnyItem]:
         case ParagraphOf():
             return block.sentences
         case ListOf():
-            return block.items
+            return [each for item in block.items for each in (item if isinstance(item, list) else [item])]
         case TableOf():
             return block.rows
 
@@ -334,6 +338,8 @@ def _faults_of(statement: StatementReply | RowReply, offered: _Offered, *, resti
         numbers = ", ".join(map(str, unknown_numbers))
         yield f"passage {numbers} is not among those shown: name passages by the numbers in their tags, such as P1"
     text = statement.text if isinstance(statement, StatementReply) else " | ".join(cell.text for cell in cells)
+    if "```" in text and "\n" in text.strip() and not worded(text).code:
+        yield _CODE_PLACE
     if mark := _MARK.search("".join(split_code(text)[::2])):
         yield f"{mark[0]} stands in the text: name passages in `sources` only"
     # The inputs of a sum are checked against the question and the other statements.

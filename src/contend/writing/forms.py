@@ -12,18 +12,18 @@ from contend.models.research import (
     CitedSentence,
     Draft,
     ItemList,
-    Paragraph,
     PlacedSentence,
     Table,
     TableCell,
     TableRow,
+    changed_block,
     flat_section,
 )
 from contend.prompts.research import PartLength
 from contend.report.kinds import kind_mark, listed_sums, table_marks
 from contend.report.plain import markdown_ruler, with_joined_marks
 from contend.stores import text_id
-from contend.text import WORDS, Headings, detect_language
+from contend.text import WORDS, Headings, detect_language, fenced, worded
 
 PARTS = {"summary": "Summary", "finding": "Findings", "limit": "Limits"}
 """The headings of the parts that are not sections, by the first word of their statements' places."""
@@ -153,7 +153,8 @@ def _printed_parts(draft: Draft) -> list[PartLength]:
             if isinstance(block, Table):
                 blocks += _words_of(block, numbers, headings, listed)
             else:
-                blocks += statements("-" if isinstance(block, ItemList) else "", block.statements())
+                blocks += ["-"] * len(block.by_item()) if isinstance(block, ItemList) else []
+                blocks += statements("", block.statements())
     if draft.limits:
         texts["limits"] = [*_heading_words(headings.limits), *statements("", draft.limits)]
     by_part = [(name, " ".join(of_part).split()) for name, of_part in texts.items()]
@@ -215,14 +216,16 @@ def _heading(draft: Draft, at: PlacedSentence) -> str:
 
 def _line(at: PlacedSentence, numbers: Mapping[str, int | str], *, basis: bool) -> str:
     """A statement's text with its passages; then in brackets the passages of a whole row, the kind and the basis."""
-    sentence, text, whole = at.sentence, at.sentence.text + _marks(at.sentence.passages, numbers), ""
+    sentence, (words, code) = at.sentence, worded(at.sentence.text)
+    text, whole = words + _marks(sentence.passages, numbers), ""
     if at.row:
         *by_cell, of_row = (_marks(passages, numbers) for passages in at.row.passages_by_cell())
         text = " | ".join(map(str.__add__, at.row.texts(), by_cell))
         whole = f"row{of_row}" if of_row else ""
     kind = sentence.kind if sentence.kind != "stated" else ""
-    about = ", ".join(filter(None, (whole, kind, sentence.basis if basis else "")))
-    return f"{text} ({about})" if about else text
+    same = "same item" if sentence.goes_on else ""
+    about = ", ".join(filter(None, (whole, same, kind, sentence.basis if basis else "")))
+    return "\n".join(filter(None, [f"{text} ({about})" if about else text, code and fenced(code)]))
 
 
 def _proof(sentence: CitedSentence) -> str:
@@ -273,7 +276,9 @@ def with_passages(draft: Draft, passages_for: PassagesFor) -> Draft:
 
 def _parts(draft: Draft, passages_for: PassagesFor) -> dict[str, list[Any]]:
     flat = {"summary": draft.summary, "findings": draft.findings, "limits": draft.limits}
-    parts: dict[str, list[Any]] = {name: _with_passages_for(each, each, passages_for) for name, each in flat.items()}
+    parts: dict[str, list[Any]] = {
+        name: [*filter(None, _with_passages_for(each, each, passages_for))] for name, each in flat.items()
+    }
     bodies = [
         (each, [*filter(None, (_block(block, passages_for) for block in each.blocks))]) for each in draft.sections
     ]
@@ -281,17 +286,17 @@ def _parts(draft: Draft, passages_for: PassagesFor) -> dict[str, list[Any]]:
 
 
 def _block(block: Block, passages_for: PassagesFor) -> Block | None:
+    statements = block.statements()
     if isinstance(block, Table):
-        rows = _with_passages_for(block.rows, block.statements(), passages_for)
-        return block.model_copy(update={"rows": rows}) if rows else None
-    field = "sentences" if isinstance(block, Paragraph) else "items"
-    rest = _with_passages_for(block.statements(), block.statements(), passages_for)
-    return block.model_copy(update={field: rest}) if rest else None
+        return changed_block(block, _with_passages_for(block.rows, statements, passages_for))
+    return changed_block(block, _with_passages_for(statements, statements, passages_for))
 
 
-def _with_passages_for(parts: Sequence[N], statements: Sequence[CitedSentence], passages_for: PassagesFor) -> list[N]:
+def _with_passages_for(
+    parts: Sequence[N], statements: Sequence[CitedSentence], passages_for: PassagesFor
+) -> list[N | None]:
     pairs = ((part, passages_for(each)) for part, each in zip(parts, statements, strict=True))
-    return [_with(part, passages) for part, passages in pairs if passages is not None]
+    return [None if passages is None else _with(part, passages) for part, passages in pairs]
 
 
 def _with(naming: N, passages: Mapping[str, list[str]]) -> N:

@@ -9,12 +9,12 @@ from contend.models.research import (
     Block,
     CitedSentence,
     Draft,
-    Paragraph,
     Passage,
     PlacedSentence,
     Section,
     Table,
     TableRow,
+    changed_block,
 )
 from contend.prompts.research import RefutedStatement
 from contend.text import WORDS
@@ -135,9 +135,8 @@ def with_statements(draft: Draft, change: Change) -> Draft:
 def _blocks(section: Section, number: int, change: Change) -> list[Block]:
     blocks: list[Block] = []
     for at, block in enumerate(section.blocks, start=1):
-        field = "rows" if isinstance(block, Table) else "sentences" if isinstance(block, Paragraph) else "items"
-        old: Sequence[Statement] = getattr(block, field)
+        old: Sequence[Statement] = block.rows if isinstance(block, Table) else block.statements()
         new = [change(f"{number}.{at}.{item}", each) for item, each in enumerate(old, start=1)]
-        if kept := [each for each in new if each is not None]:
-            blocks.append(block.model_copy(update={field: kept}))
+        if left := changed_block(block, new):
+            blocks.append(left)
     return blocks
