@@ -7,12 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.evidence import Action, Brought, Desk, Evidence, EvidencePool, Hit, empty_pool, places_of, with_results
+from contend.evidence import (
+    Action,
+    ActionHit,
+    Brought,
+    Desk,
+    Evidence,
+    EvidencePool,
+    empty_pool,
+    places_of,
+    with_results,
+)
 from contend.evidence.actions import (
     MOST_READ,
-    Reading,
-    Words,
-    reading_of,
+    PlaceToRead,
+    WordsToFind,
+    place_to_read,
     tasks_of,
     unsearched_sources,
     words_of,
@@ -33,16 +43,16 @@ def wanted(kind: str, text: str, source: str = "", parts: Sequence[int] = (1,)) 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("max_size", Words("max_size")),
-        ("5: max_size", Words("max_size", 5)),
-        (" 5 :max size ", Words("max size", 5)),
-        ("6: max_size", Words("6: max_size")),
-        ("0: max_size", Words("0: max_size")),
-        ("5:", Words("5:")),
-        ("retry: 5", Words("retry: 5")),
+        ("max_size", WordsToFind("max_size")),
+        ("5: max_size", WordsToFind("max_size", 5)),
+        (" 5 :max size ", WordsToFind("max size", 5)),
+        ("6: max_size", WordsToFind("6: max_size")),
+        ("0: max_size", WordsToFind("0: max_size")),
+        ("5:", WordsToFind("5:")),
+        ("retry: 5", WordsToFind("retry: 5")),
     ],
 )
-def test_words_may_be_found_in_one_document_alone(text: str, words: Words) -> None:
+def test_words_may_be_found_in_one_document_alone(text: str, words: WordsToFind) -> None:
     found = DESK.actions([wanted("find", text)], "researcher")
 
     assert words_to_find(text, len(DESK.documents)) == words
@@ -70,12 +80,12 @@ def action(kind: str = "search", text: str = "hum", source: str = "local", parts
     ],
 )
 def test_a_place_is_a_document_or_some_of_its_sections(text: str, place: tuple[int, int, int] | None) -> None:
-    assert reading_of(text) == (place and Reading(*place))
+    assert place_to_read(text) == (place and PlaceToRead(*place))
 
 
 @given(st.text("0123456789.-– ", max_size=12))
 def test_a_reading_is_never_empty_and_never_longer_than_it_may_be(text: str) -> None:
-    place = reading_of(text)
+    place = place_to_read(text)
 
     assert place is None or 0 <= place.last - place.first < MOST_READ
 
@@ -162,7 +172,7 @@ def passage(name: str, tokens: int = 10, *, url: str = "", place: int = 1) -> Ev
     }
 
 
-def hit(each: Evidence) -> Hit:
+def hit(each: Evidence) -> ActionHit:
     return {
         "evidence": each,
         "result": {"title": each["title"], "source": each["source"], "url": each["url"]},

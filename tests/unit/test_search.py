@@ -8,8 +8,8 @@ from markdown_it import MarkdownIt
 from contend.models.research import FoundPassage, ResearchReport, SearchResult
 from contend.search import (
     Edition,
+    NearPassage,
     PartPassages,
-    ShownPassage,
     newest_editions,
     newest_first,
     parts_in,
@@ -24,7 +24,7 @@ def found(text: str, *, name: str = "a.md", title: str = "A", heading: str = "")
     return FoundPassage(result, text, heading)
 
 
-def shown(part: str, *hits: FoundPassage, newest: dict[str, Edition] | None = None) -> list[ShownPassage]:
+def shown(part: str, *hits: FoundPassage, newest: dict[str, Edition] | None = None) -> list[NearPassage]:
     return shown_passages(part, hits, newest or {})
 
 

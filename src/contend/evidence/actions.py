@@ -39,7 +39,7 @@ LOCAL = "local"
 _PLACE = re.compile(r"(?P<document>\d{1,6})(?:\.(?P<first>\d{1,6})(?:\s*[-–]\s*(?:\d{1,6}\.)?(?P<last>\d{1,6}))?)?")
 
 
-class Reading(NamedTuple):
+class PlaceToRead(NamedTuple):
     """A place in a document: the document's number, and its sections `first` to `last`, from 1. By default, all."""
 
     document: int
@@ -47,37 +47,37 @@ class Reading(NamedTuple):
     last: int = MOST_READ
 
 
-def reading_of(text: str) -> Reading | None:
+def place_to_read(text: str) -> PlaceToRead | None:
     """Parse a place such as `12`, `12.7` or `12.7-9`; None if the text is not a place."""
     match = _PLACE.fullmatch(text.strip())
     if match is None:
         return None
     if match["first"] is None:
-        return Reading(int(match["document"]))
+        return PlaceToRead(int(match["document"]))
     first, last = int(match["first"]), int(match["last"] or match["first"])
-    return Reading(int(match["document"]), first, min(max(first, last), first + MOST_READ - 1))
+    return PlaceToRead(int(match["document"]), first, min(max(first, last), first + MOST_READ - 1))
 
 
 _WITHIN = re.compile(r"(?P<document>\d{1,6})\s*:\s*(?P<words>\S.*)", re.DOTALL)
 """A find within one document, such as `12: max_size`."""
 
 
-class Words(NamedTuple):
+class WordsToFind(NamedTuple):
     """Words to find, and the number of the document to look in; 0 for all documents."""
 
     text: str
     document: int = 0
 
 
-def words_to_find(text: str, documents: int) -> Words:
+def words_to_find(text: str, documents: int) -> WordsToFind:
     """Parse the text of a find. `documents`: how many documents there are."""
     match = _WITHIN.fullmatch(text.strip())
     if match and 1 <= int(match["document"]) <= documents:
-        return Words(match["words"], int(match["document"]))
-    return Words(text)
+        return WordsToFind(match["words"], int(match["document"]))
+    return WordsToFind(text)
 
 
-class Hit(TypedDict):
+class ActionHit(TypedDict):
     """A passage that an action found: its evidence, the result for its document, and the id of its text."""
 
     evidence: Evidence
@@ -104,7 +104,7 @@ class Brought(TypedDict):
     """
 
     number: int
-    hits: list[Hit]
+    hits: list[ActionHit]
     total: int
     problem: str
     url: str
@@ -134,7 +134,7 @@ class Desk:
             source = f"{action.source} cannot" if action.source else "no source that is on can"
             return f"{source} be found in, only searched"
         if action.kind == "read":
-            place = reading_of(action.text)
+            place = place_to_read(action.text)
             if place is None:
                 return f"{action.text!r} is no place: read 12, 12.7 or 12.7-9, by the numbers of documents and sections"
             if not 1 <= place.document <= len(self.documents):
@@ -171,7 +171,7 @@ class Desk:
         return self._url(action["text"]) if action["kind"] == "read" else ""
 
     def _url(self, text: str) -> str:
-        place = reading_of(text)
+        place = place_to_read(text)
         return self.documents[place.document - 1] if place and place.document <= len(self.documents) else ""
 
 
@@ -198,7 +198,7 @@ def tasks_of(actions: Sequence[Action], desk: Desk, pool: EvidencePool, key: Map
     return tasks
 
 
-async def store_hits(hits: Sequence[FoundPassage], action: Action, documents: DocumentStore) -> list[Hit]:
+async def store_hits(hits: Sequence[FoundPassage], action: Action, documents: DocumentStore) -> list[ActionHit]:
     """Save the texts of what an action found, and return the hits.
 
     Raises:
@@ -206,7 +206,7 @@ async def store_hits(hits: Sequence[FoundPassage], action: Action, documents: Do
     """
     ids = await documents.put_many([hit.text for hit in hits])
     pairs = [(as_evidence(hit, text, words_of(action)), text) for hit, text in zip(hits, ids, strict=True)]
-    return [Hit(evidence=evidence, result=result, text=text) for (evidence, result), text in pairs]
+    return [ActionHit(evidence=evidence, result=result, text=text) for (evidence, result), text in pairs]
 
 
 async def with_texts(documents: DocumentStore, passages: Sequence[Passage]) -> list[Passage]:

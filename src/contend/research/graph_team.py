@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from contend.checks.notations import notes_of, unfounded
 from contend.errors import DraftError, InputError, SourceError
 from contend.evidence import Action, ActionTask, Evidence, EvidencePool, empty_pool, with_texts
-from contend.evidence.actions import LOCAL, reading_of
+from contend.evidence.actions import LOCAL, place_to_read
 from contend.evidence.pool import passages_of
 from contend.evidence.screening import orders_of, speaking_of
 from contend.graph_teams import GraphRequest, ModelMeter, TeamGraph, reply_of, shown_step
@@ -205,7 +205,7 @@ class GraphNodes:
                 return (await sources.find(documents, run.execution_id, action["text"], limit=_HITS))[0]
             case _:
                 reference, _, place = action["text"].strip().rpartition(" ")
-                reading = reading_of(f"1.{place}") if reference else None
+                reading = place_to_read(f"1.{place}") if reference else None
                 name = reference if reading else action["text"].strip()
                 first, last = (reading.first, reading.last) if reading else (1, _HITS)
                 for entry in await sources.catalogue(documents, run.execution_id) if documents else ():

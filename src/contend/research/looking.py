@@ -9,7 +9,7 @@ from langgraph.types import Command
 
 from contend.errors import SourceError
 from contend.evidence import ActionTask, Brought, store_hits
-from contend.evidence.actions import HITS, Reading, reading_of, words_to_find
+from contend.evidence.actions import HITS, PlaceToRead, place_to_read, words_to_find
 from contend.langgraph_compat import known_cause
 from contend.models.events import MOST_HITS, Hit, SearchDone, SourceOff
 from contend.models.research import FoundPassage, SearchResult
@@ -50,7 +50,7 @@ class ActionNodes:
     async def read(self, task: ActionTask) -> dict[str, Any]:
         """Sections of a document, or of a page that a search returned. One that cannot be read is noted."""
         run = await self.services.run(task)
-        place = reading_of(task["action"]["text"])
+        place = place_to_read(task["action"]["text"])
         if place is None or not task["url"]:
             return self._nothing(task, "there is no such document")
         try:
@@ -59,7 +59,7 @@ class ActionNodes:
             return self._nothing(task, reason_text(str(error), run.options.language))
         return await self._brought(task, hits, total)
 
-    async def _sections(self, run: RunContext, task: ActionTask, place: Reading) -> tuple[list[FoundPassage], int]:
+    async def _sections(self, run: RunContext, task: ActionTask, place: PlaceToRead) -> tuple[list[FoundPassage], int]:
         """The sections, and how many the document has."""
         sources, url = self.services.sources, task["url"]
         if url.startswith("file:"):

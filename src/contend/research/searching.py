@@ -151,10 +151,10 @@ async def _submission(
     )
 
 
-def _draft(found: Sequence[search.PartPassages], ids: dict[search.ShownPassage, str], summary: str) -> Draft:
+def _draft(found: Sequence[search.PartPassages], ids: dict[search.NearPassage, str], summary: str) -> Draft:
     """The passages as a draft has them: the first of each part as findings, all of them as sections."""
 
-    def sentences_of(passages: Sequence[search.ShownPassage]) -> list[CitedSentence]:
+    def sentences_of(passages: Sequence[search.NearPassage]) -> list[CitedSentence]:
         return [CitedSentence(text=passage.text, passages=[ids[passage]]) for passage in passages]
 
     opening = [CitedSentence(text=summary)]

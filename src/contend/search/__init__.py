@@ -4,13 +4,13 @@ Pure and deterministic; needs no key. Nobody judges whether a passage answers th
 """
 
 from contend.search.editions import Edition, newest_editions, newest_first
-from contend.search.passages import PartPassages, ShownPassage, parts_in, shown_passages
+from contend.search.passages import NearPassage, PartPassages, parts_in, shown_passages
 from contend.search.reporting import search_report
 
 __all__ = [
     "Edition",
+    "NearPassage",
     "PartPassages",
-    "ShownPassage",
     "newest_editions",
     "newest_first",
     "parts_in",

@@ -28,7 +28,7 @@ _CHARACTER_RUN = re.compile(rf"[{HAN}]+|[\u30a1-\u30fa\u30fc]+")
 _RULER = re.compile(r"\|?[\s:|-]+\Z")
 
 
-class ShownPassage(NamedTuple):
+class NearPassage(NamedTuple):
     """A passage word for word, in blocks of Markdown. `words`: the terms that it shares with the part.
 
     `newest`: the newest edition of its document; None if it is the newest itself.
@@ -50,7 +50,7 @@ class PartPassages(NamedTuple):
     """A part of the question and the passages nearest to it."""
 
     part: str
-    passages: list[ShownPassage]
+    passages: list[NearPassage]
 
 
 def parts_in(question: str) -> list[str]:
@@ -88,18 +88,18 @@ def content_terms(text: str) -> frozenset[str]:
     return frozenset([*pairs, *(term for word in _WORD.findall(plain) for term in terms(word))])
 
 
-def shown_passages(part: str, hits: Sequence[FoundPassage], newest: dict[str, Edition]) -> list[ShownPassage]:
+def shown_passages(part: str, hits: Sequence[FoundPassage], newest: dict[str, Edition]) -> list[NearPassage]:
     """What to show of the hits, in their order. Hits that share no term with the part are left out."""
     wanted = content_terms(part)
     shown = (_shown(wanted, hit, newest.get(hit.result.url)) for hit in hits)
     return [passage for passage in shown if passage.words and passage.blocks]
 
 
-def _shown(wanted: frozenset[str], hit: FoundPassage, newest: Edition | None) -> ShownPassage:
+def _shown(wanted: frozenset[str], hit: FoundPassage, newest: Edition | None) -> NearPassage:
     title, heading = hit.result.title, hit.heading
     excerpt = _excerpt([*split_blocks(hit.text)], wanted, _CHARACTERS[detect_language(hit.text)])
     words = wanted.intersection(terms("\n".join([title, heading, *excerpt])))
-    return ShownPassage(hit.result.url, title, heading, tuple(excerpt), words, newest)
+    return NearPassage(hit.result.url, title, heading, tuple(excerpt), words, newest)
 
 
 def _excerpt(blocks: Sequence[str], wanted: frozenset[str], most: int) -> list[str]:

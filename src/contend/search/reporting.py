@@ -8,7 +8,7 @@ from contend.models.record import Language
 from contend.models.research import ResearchReport, SearchResult
 from contend.models.task import title_of
 from contend.report.plain import markdown_row, markdown_ruler, plain_title
-from contend.search.passages import PartPassages, ShownPassage, is_code, is_row, is_ruler
+from contend.search.passages import NearPassage, PartPassages, is_code, is_row, is_ruler
 from contend.text import WORDS, Words, clean, file_name, inert, shorten, split_code, terms, without_item_mark
 from contend.text.characters import CJK
 
@@ -73,7 +73,7 @@ def _part(part: PartPassages, numbers: dict[str, int], words: Words) -> Iterator
         yield f"— {_inline(place)}[{numbers[passage.url]}]{_superseded(passage, words)}"
 
 
-def _superseded(passage: ShownPassage, words: Words) -> str:
+def _superseded(passage: NearPassage, words: Words) -> str:
     """The note that names the newest edition; with its folder if both have the same file name."""
     if (newest := passage.newest) is None:
         return ""
@@ -83,7 +83,7 @@ def _superseded(passage: ShownPassage, words: Words) -> str:
     return f" **{words.superseded.format(file=f'{_inline(file)}{day}')}**"
 
 
-def _printed_blocks(passage: ShownPassage) -> Iterator[list[str]]:
+def _printed_blocks(passage: NearPassage) -> Iterator[list[str]]:
     """The lines of each paragraph, list, table or code block of the passage."""
     for kind, group in groupby(passage.blocks, key=_kind):
         blocks = list(group)
@@ -118,7 +118,7 @@ def _cells(row: str) -> list[str]:
     return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", inner)]
 
 
-def _finding(passage: ShownPassage) -> str:
+def _finding(passage: NearPassage) -> str:
     """The block of a passage with the most terms, on one line. A table row gets its column names."""
     blocks = [block for block in passage.blocks if not is_ruler(block)]
     best = max(blocks, key=lambda block: len(passage.words.intersection(terms(block))))
