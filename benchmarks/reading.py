@@ -35,7 +35,7 @@ from contend.evidence import (
     store_hits,
     with_results,
 )
-from contend.evidence.actions import HITS, desk_of, reading_of, tasks_of, words_to_find
+from contend.evidence.actions import HITS, desk_of, place_to_read, tasks_of, words_to_find
 from contend.evidence.pool import as_passage, held_tokens, hold, with_catalogue, with_evidence
 from contend.llm import ContextProfile, R, Scope
 from contend.llm.recording import RecordedReply, Recording, ReplayModel
@@ -234,7 +234,7 @@ class Replay:
             hits, total = await self.source.find(words.text, limit=10**6 if url else HITS)
             own = [hit for hit in hits if not url or hit.result.url == url]
             return own[:HITS], total, ""
-        place = reading_of(action["text"])
+        place = place_to_read(action["text"])
         try:
             return (await self.source.read(url, place.first, place.last) if place else []), 0, ""
         except SourceError as error:

@@ -1,5 +1,6 @@
 """Lines of code behind a statement, and list items of several statements: reply, draft, print and back."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -86,6 +87,17 @@ def test_an_item_of_several_statements_has_each_with_its_own_marks() -> None:
     )
 
 
+def test_a_sentence_may_go_on_in_the_next_statement_behind_a_comma() -> None:
+    both = [statement("The guide names it,", 1), statement("but both need it,", 2)]
+
+    assert body(draft(paragraph(*both))) == body(draft(items(both))).removeprefix("- ")
+    assert body(draft(items(both))) == "- The guide names it[2]†, but both need it[1]†."
+    assert [each.text for each in published_lines(draft(items(both)), PASSAGES, RESULTS)][2:] == [
+        "The guide names it[2]†,",
+        "but both need it[1]†.",
+    ]
+
+
 def test_prompts_show_them_under_places_of_their_own() -> None:
     shown = shown_draft(draft(STEPS), {"p1": 1, "p2": 2})
 
@@ -116,6 +128,16 @@ def test_figures_in_lines_of_code_are_held_against_the_passages() -> None:
     assert not refuted("timeout = 30")
     assert [each.detail for each in refuted("timeout = 45")] == ["45"]
     assert not refuted("timeout = 45", basis="proposed: 45")
+
+
+def test_names_in_lines_of_code_may_stand_for_the_readers_own() -> None:
+    def refuted(kind: str, quotes: Sequence[str] = ()) -> list[str]:
+        one = {**statement("In `app.conf`:\n```\nhost = db2\n```", 1, kind=kind), "quotes": [*quotes]}
+        made = prove(draft(paragraph(one)), PASSAGES, around="How?")
+        return [each.detail for each in made.sections[0].statements()[0].refuted]
+
+    assert refuted("judgement") == []
+    assert refuted("stated", ["Set mode to primary"]) == ["db2"]
 
 
 def test_refuted_lines_are_no_block_to_copy() -> None:

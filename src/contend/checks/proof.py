@@ -15,7 +15,7 @@ from typing import NamedTuple
 from contend.checks.notations import Figure, Notes, bare, cell_figures, notes_of, unfounded
 from contend.checks.sums import CalculationError, calculate
 from contend.models.research import ClaimKind, Passage, PlacedSentence, Refutation, Table
-from contend.text import compact_tables
+from contend.text import compact_tables, worded
 
 _CONSTANTS = frozenset(
     map(
@@ -191,7 +191,11 @@ def _figures(proof: Proof) -> Iterator[Refutation]:
     more.append(_proposed(proof))
     carriers = _carriers(proof, whole=not strict or not proof.quotes, more=more)
     small_too = strict and not proof.elsewhere
-    missing = unfounded(proof.text, carriers=carriers, values=values, small_too=small_too)
+    text, code = worded(proof.text)
+    missing = unfounded(text, carriers=carriers, values=values, small_too=small_too)
+    of_code = unfounded(code, carriers=carriers, values=values, small_too=small_too) if code else []
+    # In lines that no passage has, a name such as `db2` may stand for one of the reader's.
+    missing += [each for each in of_code if each not in missing and (strict or not each.lstrip("-")[:1].isalpha())]
     if missing and sums and not strict:
         results = "; ".join(map(str, sums))
         yield Refutation(rule="sum", detail=f"{', '.join(missing)} ({results})")

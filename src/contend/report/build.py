@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -104,18 +105,26 @@ class _Citations:
             for number in self.numbers_of(ids)
         ]
 
-    def sentence(self, sentence: CitedSentence, *, in_body: bool = False) -> Worded:
+    def sentence(self, sentence: CitedSentence, *, in_body: bool = False, is_last: bool = True) -> Worded:
         """The sentence with its marks, "" if no text is left; in the body, with its lines of code.
 
-        Elsewhere, and where code refutes it, these stand within the sentence: they are not to be copied.
+        Elsewhere, and where code refutes it, these stand within the sentence: they are not to be copied. `is_last`: no
+        other statement follows in its paragraph or item.
         """
         words, code = worded(sentence.text) if in_body and not sentence.refuted else Worded(sentence.text, "")
         text = plain_sentence(words, self._addresses)
         mark = kind_mark(sentence, self._headings, self._listed)
-        return Worded(_with_marks(text, self.marks(sentence.passages) + mark), code) if text else Worded("", "")
+        marks = self.marks(sentence.passages) + mark if text else ""
+        return Worded(_with_marks(text, marks, is_last=is_last), code) if text else Worded("", "")
 
-    def sentences(self, sentences: Iterable[CitedSentence], *, in_body: bool = False) -> list[str]:
-        return [str(each) for each in (self.sentence(one, in_body=in_body) for one in sentences) if each.words]
+    def sentences(self, sentences: Iterable[CitedSentence]) -> list[str]:
+        return [each.words for each in map(self.sentence, sentences) if each.words]
+
+    def block(self, statements: Sequence[CitedSentence], language: Language) -> str:
+        """A paragraph of the body, or an item of a list, with lines of code."""
+        last = len(statements) - 1
+        made = (self.sentence(each, in_body=True, is_last=at == last) for at, each in enumerate(statements))
+        return _join([str(each) for each in made if each.words], language)
 
     def cell(self, text: str) -> str:
         """The cell's text, with pipes escaped."""
@@ -149,10 +158,9 @@ def _body(sections: Sequence[Section], citations: _Citations, language: Language
 def _block(block: Block, citations: _Citations, language: Language) -> str:
     match block:
         case Paragraph():
-            return _join(citations.sentences(block.sentences, in_body=True), language)
+            return citations.block(block.sentences, language)
         case ItemList():
-            texts = (_join(citations.sentences(item, in_body=True), language) for item in block.by_item())
-            items = enumerate(filter(None, texts), start=1)
+            items = enumerate(filter(None, (citations.block(item, language) for item in block.by_item())), start=1)
             return "\n".join(list_item(f"{number}." if block.numbered else "-", item) for number, item in items)
         case Table():
             head = [citations.columns(block), markdown_ruler(len(block.columns))]
@@ -229,18 +237,26 @@ def published_lines(draft: Draft, passages: Sequence[Passage], results: Sequence
     draft = presentable(draft)
     citations = _Citations(draft, passages, results)
     lines = []
-    for place, sentence, section, table, row in draft.placed_sentences():
+    placed = draft.placed_sentences()
+    for (place, sentence, section, table, row), following in zip_longest(placed, placed[1:]):
         if isinstance(table, Table) and row:
             # The marks of the column names come before those of the first row.
             ids = [table.common_passages()] if row is table.rows[0] else []
             citations.marks(table.common_passages())
             text, code, ids = citations.row(table, row), "", [*ids, *table.printed_passages(row)]
         else:
-            (text, code), ids = citations.sentence(sentence, in_body=section > 0), [sentence.passages]
+            is_last = following is None or following.block is not table or not _runs_on(table, following.sentence)
+            text, code = citations.sentence(sentence, in_body=section > 0, is_last=is_last)
+            ids = [sentence.passages]
         if text:
             marks = [mark for of_cell in ids for mark in citations.published_marks(of_cell)]
             lines.append(PublishedLine(sentence.text, text, marks, place, code and fenced(code)))
     return lines
+
+
+def _runs_on(block: Block | None, following: CitedSentence) -> bool:
+    """Whether the next statement of a block stands in the same paragraph or item."""
+    return isinstance(block, Paragraph) or (isinstance(block, ItemList) and following.goes_on)
 
 
 def state_to_report(
@@ -284,16 +300,22 @@ def _by_url(results: Sequence[SearchResult]) -> dict[str, SearchResult]:
     return sources
 
 
+_COMMAS = ",、，"
 _LETTER_STOPS = re.compile(r"(?:\b[^\W\d_]\.){2}\Z")
 _ENDS = SENTENCE_STOPS + ";:；： "
 _STOP_IN_QUOTES = re.compile(r"[.!?。！？…:：][\"'”’»)\]」』）*_]+\Z")
 
 
-def _with_marks(text: str, marks: str) -> str:
-    """Put the marks before the final stop: `It hums[1][2].`, `橋は鳴る[1]。`. A sentence without a stop gets one."""
+def _with_marks(text: str, marks: str, *, is_last: bool = True) -> str:
+    """Put the marks before the final stop: `It hums[1][2].`, `橋は鳴る[1]。`. A sentence without a stop gets one.
+
+    Unless it `is_last`, it may end with a comma and go on in the next.
+    """
     if _STOP_IN_QUOTES.search(text):
         return text + marks
-    text = text.rstrip(" ,、，")
+    if not is_last and text.rstrip()[-1:] in _COMMAS:
+        return text.rstrip()[:-1] + marks + text.rstrip()[-1]
+    text = text.rstrip(f" {_COMMAS}")
     sentence = text.rstrip(_ENDS)
     if sentence != text and not _LETTER_STOPS.search(text):
         return sentence + marks + text[len(sentence) :]
