@@ -24,7 +24,6 @@ from contend.evidence.pool import (
 )
 from contend.models.research import Part, ResearchPlan
 from contend.models.task import CallUsage
-from contend.research.ask import hand_in
 from contend.research.asking import (
     StepTaken,
     action_line,
@@ -36,7 +35,7 @@ from contend.research.asking import (
 )
 from contend.research.prompting import shown_ids, visible_ids
 from contend.research.state import AT_BEGIN, EMPTY_LIST, ResearchState, ResearchUpdate
-from contend.research.submitting import submission_of, with_nearest
+from contend.research.submitting import hand_in, submission_of, with_nearest
 from contend.research.work import Research, cost_update, load_evidence, open_research
 from contend.services import Services
 from contend.text import WORDS
@@ -61,75 +60,30 @@ class ResearchNodes:
         state = {**state, **first}
         work = await open_research(self.services, state)
         if not state.get("task_plan"):
-            work = await begin_round(work, state)
+            work = await begin_round(work, inherited=state.get("inherited"), shared=state.get("shared"))
         if not state.get("draft_report"):
-            update = await self._research(work, state)
+            update = await _research(work)
         elif found_after_all := found_for_last_draft(work):
-            update = {**await self._held_for(work, found_after_all), "next_action": "write"}
+            update = {**await _held_for(work, found_after_all), "next_action": "write"}
         elif state.get("feedback") and not state.get("accepted"):
             update = ResearchUpdate(next_action="write")
         elif state["iteration_count"] < work.max_drafts and not state.get("accepted"):
             update = ResearchUpdate(next_action="review")
         else:
             work, usages = await with_nearest(work)
-            handed_in = await hand_in(self.services, state, await submission_of(work))
-            pool, cost = await work.keep_pool(work.pool), cost_update(work, state, *usages)
+            handed_in = await hand_in(work, await submission_of(work))
+            pool, cost = await work.keep_pool(work.pool), cost_update(work, *usages)
             update = {"next_action": "end", **handed_in, "pool": pool, **cost}
         return {**first, **update}
-
-    async def _research(self, work: Research, state: ResearchState) -> ResearchUpdate:
-        """The researcher's next step, unless all is read or what is left must be kept for writing."""
-        if not _looks_further(work):
-            return {**await self._planned(work, state, []), "next_action": "write"}
-        step = await take_step(work, most=work.options.max_steps)
-        work = replace(work, pool=step.pool, steps=work.steps + 1)
-        _tell_step(work, step)
-        return {
-            **await self._planned(work, state, step.actions, step.thought),
-            "next_action": "research" if step.actions else "write",
-            "steps": work.steps,
-            "beyond": step.beyond,
-            **cost_update(work, state, step.usage),
-        }
-
-    async def _planned(
-        self, work: Research, state: ResearchState, actions: list[Action], thought: str = ""
-    ) -> ResearchUpdate:
-        """Record the evidence and the next actions; the first call is the plan, which may wait for approval."""
-        update: ResearchUpdate = {
-            "pool": await work.keep_pool(work.pool),
-            "actions": actions,
-            "research_data": results_for(work.pool, work.pool["held"]),
-        }
-        if state.get("task_plan"):
-            return update
-        plan = plan_of(work.pool, work.question, actions, thought, work.team.sources)
-        work.tell_step("plan", work.how_many(len(plan.search_queries), "queries"), plan=plan, actions=len(actions))
-        # In round 1 only, before any action: a run pauses when its slowest team does. A plan made anew after a
-        # rejection is not asked about again.
-        wants_approval = "plan" in work.options.approve and work.round_number == 1 and not state.get("human_input")
-        return {**update, "task_plan": plan.model_dump(mode="json"), "human_input_required": wants_approval}
-
-    async def _held_for(self, work: Research, found: dict[str, list[str]]) -> ResearchUpdate:
-        """Hold what code found for statements called not found, and ask for one more revision."""
-        pool, _ = hold(work.pool, [each for ids in found.values() for each in ids], room=work.room * 5 // 4)
-        numbers, words = passage_numbers(pool), WORDS[work.options.language].feedback
-        lines = [
-            words.found_after_all.format(
-                text=text, passages="".join(f"[P{numbers[each]}]" for each in ids if each in pool["held"])
-            )
-            for text, ids in found.items()
-        ]
-        return {"pool": await work.keep_pool(pool), "feedback": "\n".join(lines)}
 
     async def approve_plan(self, state: ResearchState) -> ResearchUpdate:
         """A person approves parts and first actions, edits or rejects them; meanwhile the team's time stands still."""
         work = await open_research(self.services, state)
         clock, team_id = work.run.clock, work.team.team_id
         clock.wait(team_id)
-        decision = interrupt(_plan_question(state, work))
+        decision = interrupt(_plan_question(work, state.get("problem", "")))
         clock.go(team_id, state.get("clock"))
-        return await _follow_decision(work, state, decision)
+        return await _follow_decision(work, decision)
 
     async def collect(self, state: ResearchState) -> ResearchUpdate:
         """Add the results of actions to the evidence, and show them to the role that asked."""
@@ -156,7 +110,7 @@ class ResearchNodes:
             "actions": [],
             "sources_off": off,
             **({} if by == "researcher" else {"looked": [*work.looked, _look(work, results)]}),
-            **cost_update(work, state, *usages),
+            **cost_update(work, *usages),
             # Where it grew up to this step: each key that is written is a row of every store.
             **cast("ResearchUpdate", {key: EMPTY_LIST for key in ("brought", "failed") if state.get(key)}),
         }
@@ -175,8 +129,54 @@ class ResearchNodes:
             "pool": await work.keep_pool(work.pool),
             "passages": to_write_from(work),
             "research_data": results_for(work.pool, work.pool["held"]),
-            **cost_update(work, state, *usages),
+            **cost_update(work, *usages),
         }
+
+
+async def _research(work: Research) -> ResearchUpdate:
+    """The researcher's next step, unless all is read or what is left must be kept for writing."""
+    if not _looks_further(work):
+        return {**await _planned(work, []), "next_action": "write"}
+    step = await take_step(work, most=work.options.max_steps)
+    work = replace(work, pool=step.pool, steps=work.steps + 1)
+    _tell_step(work, step)
+    return {
+        **await _planned(work, step.actions, step.thought),
+        "next_action": "research" if step.actions else "write",
+        "steps": work.steps,
+        "beyond": step.beyond,
+        **cost_update(work, step.usage),
+    }
+
+
+async def _planned(work: Research, actions: list[Action], thought: str = "") -> ResearchUpdate:
+    """Record the evidence and the next actions; the first call is the plan, which may wait for approval."""
+    update: ResearchUpdate = {
+        "pool": await work.keep_pool(work.pool),
+        "actions": actions,
+        "research_data": results_for(work.pool, work.pool["held"]),
+    }
+    if work.plan:
+        return update
+    plan = plan_of(work.pool, work.question, actions, thought, work.team.sources)
+    work.tell_step("plan", work.how_many(len(plan.search_queries), "queries"), plan=plan, actions=len(actions))
+    # In round 1 only, before any action: a run pauses when its slowest team does. A plan made anew after a
+    # rejection is not asked about again.
+    wants_approval = "plan" in work.options.approve and work.round_number == 1 and not work.plan_answered
+    return {**update, "task_plan": plan.model_dump(mode="json"), "human_input_required": wants_approval}
+
+
+async def _held_for(work: Research, found: dict[str, list[str]]) -> ResearchUpdate:
+    """Hold what code found for statements called not found, and ask for one more revision."""
+    pool, _ = hold(work.pool, [each for ids in found.values() for each in ids], room=work.room * 5 // 4)
+    numbers, words = passage_numbers(pool), WORDS[work.options.language].feedback
+    lines = [
+        words.found_after_all.format(
+            text=text, passages="".join(f"[P{numbers[each]}]" for each in ids if each in pool["held"])
+        )
+        for text, ids in found.items()
+    ]
+    return {"pool": await work.keep_pool(pool), "feedback": "\n".join(lines)}
 
 
 def _looks_further(work: Research) -> bool:
@@ -194,20 +194,19 @@ def _must_write(work: Research) -> bool:
     return work.run.ledger.remaining_share() < _RESERVE or 1 - used < _RESERVE
 
 
-async def begin_round(work: Research, state: ResearchState) -> Research:
+async def begin_round(work: Research, *, inherited: str | None, shared: str | None) -> Research:
     """A round that begins: what the team knows before its first step.
 
-    Its own evidence of rounds before, what the thread's last report rested on, all own documents where they fit, and,
-    offered by number, what other teams held when the round began.
+    Its own evidence of rounds before, what the thread's last report rested on (`inherited`, by id), all own documents
+    where they fit, and, offered by number, what other teams held when the round began (`shared`, by id).
     """
     pool = work.pool
-    inherited = await load_evidence(work.run, state.get("inherited")) if not pool["documents"] else []
-    shared = await load_evidence(work.run, state.get("shared"))
+    own = await load_evidence(work.run, inherited) if not pool["documents"] else []
     if LOCAL in work.sources_on and not pool["documents"]:
         entries = await work.sources.catalogue(work.options.documents, work.run.execution_id)
         pool = with_catalogue(pool, [entry.url for entry in entries])
-    pool = with_offered(with_evidence(pool, inherited), shared)
-    pool, _ = hold(pool, [each["id"] for each in inherited], room=work.room)
+    pool = with_offered(with_evidence(pool, own), await load_evidence(work.run, shared))
+    pool, _ = hold(pool, [each["id"] for each in own], room=work.room)
     pool = await _with_whole(replace(work, pool=pool))
     # A draft that is revised keeps what it rests on.
     pool, _ = hold(pool, work.draft.passages() if work.draft else [], room=work.room * 2)
@@ -269,27 +268,25 @@ def _tell_step(work: Research, step: StepTaken) -> None:
     )
 
 
-def _plan_question(state: ResearchState, work: Research) -> dict[str, Any]:
+def _plan_question(work: Research, problem: str) -> dict[str, Any]:
     """The interrupt's payload: what may be edited, and whose plan it is."""
-    plan = state["task_plan"] or {}
     return question(
         "plan",
-        {name: plan[name] for name in EDITABLE},
+        {name: work.plan[name] for name in EDITABLE},
         description=WORDS[work.options.language].asked["plan"].format(team=work.team.name, theme=work.question),
         execution_id=work.run.execution_id,
         team_id=work.team.team_id,
-        problem=state.get("problem", ""),
+        problem=problem,
     )
 
 
-async def _follow_decision(work: Research, state: ResearchState, answer: object) -> ResearchUpdate:
+async def _follow_decision(work: Research, answer: object) -> ResearchUpdate:
     """What the answer makes of the state; one that can't be followed leaves the question open and says why."""
-    plan = state["task_plan"] or {}
     result = apply_answer(
         answer,
-        ResearchPlan.model_validate(plan),
+        ResearchPlan.model_validate(work.plan),
         editable=EDITABLE,
-        edit=lambda values: ResearchPlan.model_validate({**plan, **values}),
+        edit=lambda values: ResearchPlan.model_validate({**work.plan, **values}),
     )
     if isinstance(result, Unusable):
         return {"problem": result.why}
@@ -300,12 +297,12 @@ async def _follow_decision(work: Research, state: ResearchState, answer: object)
     }
     if isinstance(result, Rejected):
         return {**update, "task_plan": None, "actions": [], "next_action": "research", "steps": 0}
-    return {**update, "task_plan": result.value.model_dump(mode="json"), **await _edited(work, state, result.value)}
+    return {**update, "task_plan": result.value.model_dump(mode="json"), **await _edited(work, result.value)}
 
 
-async def _edited(work: Research, state: ResearchState, plan: ResearchPlan) -> ResearchUpdate:
+async def _edited(work: Research, plan: ResearchPlan) -> ResearchUpdate:
     """The parts and the first actions as a person edited them."""
-    pool, known = work.pool, {action_line(action): action for action in state.get("actions", [])}
+    pool, known = work.pool, {action_line(action): action for action in work.actions}
     if [part.text for part in parts_of(pool)] != plan.investigation_points:
         pool = with_parts(pool, [Part(text=text) for text in plan.investigation_points])
     actions = [

@@ -1,7 +1,6 @@
 """The state of one round's research: JSON-plain, texts by id. Also what its parent passes in and gets back."""
 
 import operator
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal, cast
 
 from langchain_core.messages import AnyMessage
@@ -169,8 +168,3 @@ _EMPTY_KEYS = {**dict.fromkeys(_ADDED_TO, EMPTY_LIST), **{key: [] for key in _LI
 
 FRESH = cast("ResearchUpdate", {**AT_BEGIN, "problem": "", "mends_only": False, **_EMPTY_KEYS, **dict.fromkeys(_NONE)})
 """A research that begins on its own: nothing of one before it on the same thread stays."""
-
-
-def latest_calls(state: Mapping[str, Any], usage: dict[str, Any]) -> list[dict[str, Any]]:
-    """The round's calls with one more; a repeated call takes its own place."""
-    return [*(call for call in state.get("calls", []) if call["call_key"] != usage["call_key"]), usage]

@@ -18,13 +18,16 @@ from contend.evidence.screening import orders_of, speaking_of
 from contend.models.evaluation import Submission
 from contend.models.research import Draft, Passage, SearchResult
 from contend.models.task import CallUsage
+from contend.preflight import answer
 from contend.report import build_report
-from contend.research.ask import SUMMARY_CHARACTERS
 from contend.research.asking import nearest_passages, screen_pool
+from contend.research.state import ResearchUpdate
 from contend.research.work import Research
 from contend.stores import text_id
 from contend.text import clean, shorten
 from contend.writing import not_found_words
+
+SUMMARY_CHARACTERS = 300
 
 
 async def with_nearest(work: Research) -> tuple[Research, list[CallUsage]]:
@@ -77,6 +80,16 @@ async def submission_of(work: Research) -> Submission:
         nearest=passages_of(pool, nearest),
         numbers={each: number for each, number in passage_numbers(pool).items() if each in {*work.passages, *nearest}},
     )
+
+
+async def hand_in(work: Research, submission: Submission) -> ResearchUpdate:
+    """A round's submission, by its id; alone, the report and the answer in the chat, too."""
+    document = await work.submissions.put(submission)
+    if not work.is_alone:
+        return {"submission": document}
+    work.close()
+    report = submission.report.model_dump(mode="json")
+    return {"submission": document, "report": report, "messages": [answer(work.key, submission.content)]}
 
 
 async def results_with_summaries(work: Research) -> list[SearchResult]:

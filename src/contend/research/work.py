@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 from pydantic_core import from_json, to_json
@@ -18,12 +19,13 @@ from contend.models.replies import Reply
 from contend.models.research import Draft, Passage
 from contend.models.round import Round, best_round
 from contend.models.task import CallUsage
+from contend.preflight import is_alone
 from contend.prompts import PromptValues
-from contend.research.state import ResearchState, ResearchUpdate, TeamRound, latest_calls
+from contend.research.state import ResearchState, ResearchUpdate, TeamRound
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.sources.source_set import SourceSet
-from contend.stores import DocumentStore
+from contend.stores import DocumentStore, RecordDocuments
 from contend.text import count_text
 
 R = TypeVar("R", bound=Reply)
@@ -36,7 +38,8 @@ class Research:
 
     `draft` is the one to mend: this round's, else that of the team's best report; `fixes` what is to be mended in it.
     `mends_only`: the round only mends what judges named in the best report. `passages`: the ids that drafts are written
-    from. `sources_on` can be asked.
+    from. `sources_on` can be asked. `plan` is {} before it is made; `plan_answered`: a person has answered it. `calls`:
+    what the round's calls have cost. `is_alone`: no team plays the round; `close` ends its run.
     """
 
     run: RunContext
@@ -55,6 +58,10 @@ class Research:
     passages: Sequence[str]
     written_from: Sequence[str]
     sources_on: Sequence[str]
+    plan: Mapping[str, Any]
+    plan_answered: bool
+    actions: Sequence[Action]
+    calls: Sequence[dict[str, Any]]
     steps: int
     drafts: int
     looks: int
@@ -62,9 +69,12 @@ class Research:
     beyond: Sequence[str]
     rejected: str
     seen: Mapping[str, int]
+    is_alone: bool
     documents: DocumentStore
+    submissions: RecordDocuments[Submission]
     sources: SourceSet
     tell: Callable[[Event], None]
+    close: Callable[[], None]
 
     @property
     def options(self) -> ResolvedOptions:
@@ -148,7 +158,7 @@ class Research:
 
     def tell_step(
         self,
-        step: Literal["plan", "research", "search", "write", "review"],
+        step: Literal["plan", "research", "search", "write", "review", "graph"],
         detail: str,
         **outcome: Any,  # noqa: ANN401 - fields of a StepDone
     ) -> None:
@@ -188,6 +198,10 @@ async def open_research(services: Services, state: ResearchState) -> Research:
         passages=state.get("passages", []),
         written_from=state.get("written_from", []),
         sources_on=[name for name in sources if name not in off],
+        plan=state.get("task_plan") or {},
+        plan_answered=bool(state.get("human_input")),
+        actions=state.get("actions", []),
+        calls=state.get("calls", []),
         steps=state.get("steps", 0),
         drafts=state.get("iteration_count", 0),
         looks=state.get("looks", 0),
@@ -195,9 +209,12 @@ async def open_research(services: Services, state: ResearchState) -> Research:
         beyond=state.get("beyond", []),
         rejected=_rejection(state),
         seen=state.get("seen", {}),
+        is_alone=is_alone(state),
         documents=services.documents,
+        submissions=services.submissions,
         sources=services.sources,
         tell=services.tell,
+        close=partial(services.close_run, run.execution_id),
     )
 
 
@@ -237,11 +254,13 @@ def _rejection(state: ResearchState) -> str:
     return decision.reason if decision and decision.type == "reject" else ""
 
 
-def cost_update(work: Research, state: ResearchState, *usages: CallUsage) -> ResearchUpdate:
-    """What the round's calls cost with these, and the run's active time; nothing without a call."""
-    calls = state.get("calls", [])
-    for usage in usages:
-        calls = latest_calls({"calls": calls}, usage.model_dump(mode="json"))
+def cost_update(work: Research, *usages: CallUsage) -> ResearchUpdate:
+    """What the round's calls cost with these, and the run's active time; nothing without a call.
+
+    A repeated call takes its own place.
+    """
+    new = {usage.call_key: usage.model_dump(mode="json") for usage in usages}
+    calls = [*(call for call in work.calls if call["call_key"] not in new), *new.values()]
     return {"calls": calls, "clock": work.run.clock.reading(work.team.team_id)} if usages else {}
 
 

@@ -1,7 +1,7 @@
 """The nodes that write and review a draft, and what code looks up of what a draft calls not found."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from contend.errors import BudgetExhausted, ModelError
@@ -29,7 +29,7 @@ class WritingNodes:
         """The draft, or what of it changes; the model names sources, code renders the citations."""
         work = await open_research(self.services, state)
         passages = await work.with_texts(work.passages)
-        draft, usage = await write_draft(work, passages, _shown(state))
+        draft, usage = await write_draft(work, passages, _shown(state.get("marks", [])))
         draft = await _proven(work, without_planted_text(draft, planted_in(work, passages)), passages)
         work = replace(work, draft=draft, drafts=work.drafts + 1)
         text = printed(work, draft, passages, await results_with_summaries(work))
@@ -49,7 +49,7 @@ class WritingNodes:
             "looked": [],
             "actions": actions,
             "tried": tried,
-            **cost_update(work, state, usage),
+            **cost_update(work, usage),
         }
 
     async def mend(self, state: ResearchState) -> ResearchUpdate:
@@ -73,7 +73,7 @@ class WritingNodes:
             "current_draft": text,
             "marks": marks_of(draft, work.options.language),
             "mended": work.drafts,
-            **cost_update(work, state, usage),
+            **cost_update(work, usage),
         }
 
     async def review(self, state: ResearchState) -> ResearchUpdate:
@@ -83,10 +83,10 @@ class WritingNodes:
             raise TypeError("a review without a draft")
         nearest = list(dict.fromkeys(each for part in work.pool["parts"] for each in part["nearest"]))
         try:
-            review = await review_draft(work, work.draft, _shown(state), nearest)
+            review = await review_draft(work, work.draft, _shown(state.get("marks", [])), nearest)
         except BudgetExhausted:  # the draft stands
             return {"accepted": True, "feedback": "", "actions": []}
-        cost = cost_update(work, state, *usages, review.usage)
+        cost = cost_update(work, *usages, review.usage)
         if review.actions:
             return {"actions": review.actions, "looks": work.looks + 1, "pool": await work.keep_pool(work.pool), **cost}
         # What a fix rests on is held, also where the team's own evidence takes all the room.
@@ -112,8 +112,8 @@ async def _proven(work: Research, draft: Draft, passages: Sequence[Passage]) -> 
     return await asyncio.to_thread(prove, draft, passages, around=work.run.asked(work.question))
 
 
-def _shown(state: ResearchState) -> list[MarkedPlace]:
-    return [MarkedPlace(place=mark["place"], text=mark["text"]) for mark in state.get("marks", [])]
+def _shown(marks: Sequence[Mapping[str, str]]) -> list[MarkedPlace]:
+    return [MarkedPlace(place=mark["place"], text=mark["text"]) for mark in marks]
 
 
 def _lookups(work: Research, tried: Sequence[str]) -> tuple[list[str], list[Action]]:
