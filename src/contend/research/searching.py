@@ -11,7 +11,7 @@ from contend import search
 from contend.checks.injection import certain_signals
 from contend.langgraph_compat import add_node
 from contend.models.evaluation import Submission
-from contend.models.record import Language, utc_stamp
+from contend.models.record import utc_stamp
 from contend.models.research import (
     MOST_POINTS,
     CitedSentence,
@@ -20,14 +20,14 @@ from contend.models.research import (
     ItemList,
     Passage,
     ResearchPlan,
-    ResearchReport,
     Section,
 )
 from contend.models.task import title_of
-from contend.research.ask import folders, hand_in, how_many, tell_step
 from contend.research.state import AT_BEGIN, ResearchInput, ResearchOutput, ResearchState, ResearchUpdate
+from contend.research.submitting import hand_in
+from contend.research.work import Research, open_research
 from contend.services import Services
-from contend.stores import DocumentStore, passage_id
+from contend.stores import passage_id
 from contend.text import WORDS, shorten
 
 _HITS = 30
@@ -57,26 +57,18 @@ class SearchNode:
 
     async def find_passages(self, state: ResearchState) -> ResearchUpdate:
         """The passages nearest to each part of the question, as a submission."""
-        theme, language = state["theme"], state["options"]["language"]
-        plan = _plan(theme)
-        first: ResearchState = {**state, "iteration_count": 1}
-        parts = search.parts_in(theme)
-        tell_step(self.services, first, "plan", how_many(state, len(parts), "parts"), plan=plan, actions=len(parts))
-        found, speaking = await _find(self.services, state, parts)
-        report = search.search_report(theme, found, language)
-        content = report.to_markdown(language, folders=await folders(self.services, state))
-        submission = await _submission(
-            self.services.documents, found, plan=plan, report=report, content=content, language=language
-        )
-        submission = submission.model_copy(update={"speaking": speaking})
-        detail = how_many(state, sum(len(each.passages) for each in found), "found_passages")
-        tell_step(self.services, first, "search", detail)
+        work = await open_research(self.services, state)
+        plan, parts = _plan(work.question), search.parts_in(work.question)
+        work.tell_step("plan", work.how_many(len(parts), "parts"), plan=plan, actions=len(parts))
+        found, speaking = await _find(work, parts)
+        submission = await _submission(work, found, plan, speaking)
+        work.tell_step("search", work.how_many(sum(len(each.passages) for each in found), "found_passages"))
         return {
             **AT_BEGIN,
             "task_plan": plan.model_dump(mode="json"),
             "next_action": "end",
             "iteration_count": 1,
-            **await hand_in(self.services, state, submission),
+            **await hand_in(work, submission),
         }
 
 
@@ -91,14 +83,12 @@ def _plan(theme: str) -> ResearchPlan:
     )
 
 
-async def _find(
-    services: Services, state: ResearchState, parts: Sequence[str]
-) -> tuple[list[search.PartPassages], dict[str, list[str]]]:
+async def _find(work: Research, parts: Sequence[str]) -> tuple[list[search.PartPassages], dict[str, list[str]]]:
     """The passages of each part; and, by the address of each document that had such left out, how they speak to AI."""
-    documents, execution_id = state["options"]["documents"], state["execution_id"]
-    source = await services.sources.ready("local", documents, execution_id)
+    documents, execution_id = work.options.documents, work.run.execution_id
+    source = await work.sources.ready("local", documents, execution_id)
     hits = [await source.search(part, limit=_HITS) for part in parts]
-    catalogue = await services.sources.catalogue(documents, execution_id)
+    catalogue = await work.sources.catalogue(documents, execution_id)
     editions = [search.Edition(entry.url, entry.title, entry.published) for entry in catalogue]
     return await asyncio.to_thread(_passages, parts, hits, editions)
 
@@ -125,19 +115,15 @@ def _passages(
 
 
 async def _submission(
-    documents: DocumentStore,
-    found: Sequence[search.PartPassages],
-    *,
-    plan: ResearchPlan,
-    report: ResearchReport,
-    content: str,
-    language: Language,
+    work: Research, found: Sequence[search.PartPassages], plan: ResearchPlan, speaking: dict[str, list[str]]
 ) -> Submission:
+    language = work.options.language
+    report = search.search_report(work.question, found, language)
     passages = list(dict.fromkeys(passage for each in found for passage in each.passages))
-    texts = await documents.put_many([passage.text for passage in passages])
+    texts = await work.documents.put_many([passage.text for passage in passages])
     ids = {passage: passage_id(document, passage.url) for passage, document in zip(passages, texts, strict=True)}
     return Submission(
-        content=content,
+        content=report.to_markdown(language, folders=await work.sources.paths(work.options.documents)),
         report=report,
         draft=_draft(found, ids, report.executive_summary),
         passages=[
@@ -148,6 +134,7 @@ async def _submission(
         points=plan.investigation_points,
         queries=plan.search_queries,
         feedback="" if passages else WORDS[language].nothing_found,
+        speaking=speaking,
     )
 
 
