@@ -32,7 +32,6 @@ from contend.preflight import (
     steps_alone,
 )
 from contend.registry import team_kind
-from contend.research.ask import team_of
 from contend.research.looking import ActionNodes
 from contend.research.nodes import ResearchNodes
 from contend.research.searching import SearchNode
@@ -56,7 +55,7 @@ class ResearchRoutes:
 
     async def route_after_opening(self, state: ResearchState) -> Literal["set_parts", "find_passages"]:
         """Alone, where no language model is set, the research is a search."""
-        return "set_parts" if team_kind(team_of(state).kind).may_win else "find_passages"
+        return "set_parts" if team_kind(state["team"]["kind"]).may_win else "find_passages"
 
     async def route_after_supervise(
         self, state: ResearchState

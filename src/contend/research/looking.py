@@ -1,6 +1,6 @@
 """The nodes that act in the sources: search, find and read, sent one action each; and how failures of sources end."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -8,14 +8,14 @@ from langgraph.errors import NodeError
 from langgraph.types import Command
 
 from contend.errors import SourceError
-from contend.evidence import ActionTask, Brought, store_hits
+from contend.evidence import Action, ActionTask, Brought, store_hits
 from contend.evidence.actions import HITS, PlaceToRead, place_to_read, words_to_find
 from contend.langgraph_compat import known_cause
-from contend.models.events import MOST_HITS, Hit, SearchDone, SourceOff
+from contend.models.events import MOST_HITS, Event, Hit, SearchDone, SourceOff
 from contend.models.research import FoundPassage, SearchResult
+from contend.research.state import TeamRound
 from contend.run_context import RunContext
 from contend.services import Services
-from contend.sources.source import Source
 from contend.text import reason_text
 
 MOST_DOCUMENTS = MOST_SECTIONS = 10**6
@@ -31,10 +31,9 @@ class ActionNodes:
 
     async def search(self, task: ActionTask) -> dict[str, Any]:
         """Key words in one source."""
-        action = task["action"]
-        source = await self._source(task)
-        hits = await source.search(action["text"], limit=HITS)
-        return await self._brought(task, hits)
+        action, run = task["action"], await self.services.run(task)
+        source = await self.services.sources.ready(action["source"], run.options.documents, run.execution_id)
+        return await self._brought(task, await source.search(action["text"], limit=HITS))
 
     async def find(self, task: ActionTask) -> dict[str, Any]:
         """Words as they stand in the own documents."""
@@ -79,20 +78,17 @@ class ActionNodes:
 
     async def turn_off(self, task: ActionTask, error: NodeError) -> Command[Literal["collect", "collect_looks"]]:
         """Turn off a failing source for the rest of the run; the other sources continue."""
-        why = known_cause(error, SourceError)
-        source = task["action"]["source"]
-        reason = await turn_off(self.services, task, source, why)
+        why, source, run = known_cause(error, SourceError), task["action"]["source"], await self.services.run(task)
+        reason = turn_off(run, source, why, team_id=task["team_id"], tell=self.services.tell)
         nothing = self._nothing(task, reason)
         # A failed node's edges are not followed: without this, actions that all fail would end the graph silently.
         failed = {"failed": [{"source": source, "reason": reason}]} if self.key == "brought" else {}
         return Command(update={**nothing, **failed}, goto=self.join)
 
-    async def _source(self, task: ActionTask) -> Source:
-        run = await self.services.run(task)
-        return await self.services.sources.ready(task["action"]["source"], run.options.documents, run.execution_id)
-
     async def _brought(self, task: ActionTask, hits: list[FoundPassage], total: int = 0) -> dict[str, Any]:
-        self.services.tell(action_event(task, hits))
+        run_id, team_id, round_number = task["execution_id"], task["team_id"], task.get("round_number", 0)
+        key = TeamRound(execution_id=run_id, team_id=team_id, round_number=round_number)
+        self.services.tell(action_event(key, task["action"], hits))
         own = await store_hits(hits, task["action"], self.services.documents)
         return {self.key: [Brought(number=task["number"], hits=own, total=total, problem="", url=task["url"])]}
 
@@ -100,28 +96,22 @@ class ActionNodes:
         return {self.key: [Brought(number=task["number"], hits=[], total=0, problem=problem, url=task["url"])]}
 
 
-async def turn_off(services: Services, task: ActionTask, source: str, error: SourceError) -> str:
+def turn_off(run: RunContext, source: str, error: SourceError, *, team_id: str, tell: Callable[[Event], None]) -> str:
     """Turn off the source of a failed action for the rest of the run, and announce it once.
 
     Gives the reason in the run's language.
     """
-    run = await services.run(task)
     reason = reason_text(str(error), run.options.language)
     if run.turn_off(source, reason):
-        services.tell(
-            SourceOff(execution_id=task["execution_id"], team_id=task["team_id"], source=source, reason=reason)
-        )
+        tell(SourceOff(execution_id=run.execution_id, team_id=team_id, source=source, reason=reason))
     return reason
 
 
-def action_event(task: ActionTask, hits: list[FoundPassage]) -> SearchDone:
+def action_event(key: TeamRound, action: Action, hits: Sequence[FoundPassage]) -> SearchDone:
     """One action as the run's followers are told of it."""
-    action = task["action"]
     by_url = {hit.result.url: hit for hit in hits}
     return SearchDone(
-        execution_id=task["execution_id"],
-        team_id=task["team_id"],
-        round_number=task.get("round_number", 0),
+        **key,
         kind=action["kind"],
         query=action["text"],
         source=action["source"],
