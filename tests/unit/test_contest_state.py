@@ -6,7 +6,6 @@ from contend.contest.editing import BEST, EDITOR, is_worse
 from contend.contest.publishing import editor_lines
 from contend.contest.state import Comparison, ContestState, ContestView
 from contend.team.measurement import metric_names
-from contend.team.state import MetricTask
 
 CALL = {"role": "evaluator", "model": "m", "requests": 1, "input_tokens": 9, "output_tokens": 1, "milliseconds": 5}
 
@@ -53,9 +52,7 @@ def test_a_merged_report_is_said_to_be_held_to_the_best_score_whoever_won_a_near
 
 
 def test_a_metric_task_of_before_metrics_were_sent_by_name_is_read() -> None:
-    metrics = ["clarity", {"name": "insight", "kind": "model", "weight": 0.2}]
-
-    assert metric_names(cast("MetricTask", {"metrics": metrics})) == ["clarity", "insight"]
+    assert metric_names(["clarity", {"name": "insight", "kind": "model", "weight": 0.2}]) == ["clarity", "insight"]
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ from contend.preflight import (
 from contend.prompts.judging import JudgePrompt
 from contend.registry import TEAM_KINDS, team_kind
 from contend.research.state import EMPTY_LIST
-from contend.run_context import RunContext, identity
+from contend.run_context import identity
 from contend.services import Services
 from contend.team.metrics import MeasuringNodes, evaluation_of, metric_tasks, unanswered
 from contend.team.rounds import NextStep, TeamView, after_judgment
@@ -47,7 +47,6 @@ from contend.team.shortfall import shortfall_of
 from contend.team.state import MetricTask, TeamInput, TeamState, TeamUpdate
 
 _LOG = logging.getLogger(__name__)
-Ending = Literal["finish_run", "__end__"]
 _NODES = {"graph": "foreign_graph"}
 """Nodes that are not called as their kind of team is: `graph` is a word of Mermaid's own, in which graphs are drawn."""
 _AFTER_ROUND = {"brief": "another round", "finish_run": "done, alone", END: "done"}
@@ -64,13 +63,11 @@ class TeamNodes:
         """Open a round: what the team knows of itself and of the ranking, as one string."""
         view = await TeamView.of(self.services, state)
         number = len(view.rounds) + 1
-        view.run.clock.go(view.team.team_id, state.get("clock"))
         await view.record_start(number)
         context = await view.prompt_context(number)
         best = best_round(view.rounds)
         # Told when the ranking is read: who follows the events knows what the team saw.
-        event = RoundStarted(**{**view.key, "round_number": number})
-        self.services.tell(event)
+        view.tell(event := RoundStarted(**{**view.key, "round_number": number}))
         # A round that is played again began when it first did.
         first = view.started_at if number == view.round_number else None
         return {
@@ -87,26 +84,14 @@ class TeamNodes:
                 # Writers get the best report to mend, with what judges said of it.
                 texts=False,
             ),
-            "history": list(state.get("rounds", [])),
+            "history": view.kept,
             "best_submission": best.submission if best else None,
             "mends_only": state.get("decision", {}).get("mends_only", False),
-            **await self._shared(view, number),
+            **await _shared(view, number),
             "submission": None,
             "calls": [],
             "scores": EMPTY_LIST,
         }
-
-    async def _shared(self, view: TeamView, number: int) -> TeamUpdate:
-        """The passages behind other teams' finished rounds; no text of theirs."""
-        seen = await view.run.rounds_seen(view.team.team_id, number)
-        passages: dict[str, Evidence] = {}
-        for team_id, round_number in seen.items():
-            submission = await self.services.submissions.get(view.run.submitted[team_id, round_number])
-            passages |= {each["id"]: each for each in evidence_of_submission(submission)}
-        if not passages:
-            return {"seen": seen, "shared": None}
-        document = await view.run.documents.put(json.dumps([*passages.values()], ensure_ascii=False))
-        return {"seen": seen, "shared": document}
 
     async def fail(self, state: TeamState, error: NodeError) -> Command[Literal["brief", "finish_run"]]:
         """A failure ends a run of its own with what its rounds gave until then. In a contest, the team forfeits."""
@@ -129,7 +114,7 @@ class TeamNodes:
         await view.record_submission(submission, document=document, brief=state["brief"])
         view.run.hand_in(view.team.team_id, view.round_number, document)
         # The record has it from here on, and no later node of the round reads it.
-        return {"brief": "", **_times(view.run, state)}
+        return {"brief": "", "clock": view.clock}
 
     async def route_to_metrics(self, state: TeamState) -> list[Send] | Literal["evaluate"]:
         """All metrics at the same time. What is sent names neither the team's standing nor its rivals.
@@ -157,8 +142,7 @@ class TeamNodes:
     async def evaluate(self, state: TeamState) -> TeamUpdate:
         """All metrics into one evaluation, into the record; then the decision, where it needs no call."""
         view = await TeamView.of(self.services, state)
-        times = _times(view.run, state)
-        seconds = view.run.clock.team_seconds(view.team.team_id)
+        clock = view.clock
         before = [past for past in view.rounds if past.round_number != view.round_number]
         submission = await self.services.require_submission(state["submission"])
         results = [MetricResult.model_validate(each) for each in state["scores"]]
@@ -178,8 +162,8 @@ class TeamNodes:
             verdicts=dict(view.run.verdicts),
             queries=submission.queries,
             bullets_used=submission.draft.bullets_used,
-            calls=_calls(state, results),
-            seconds=max(0.001, seconds - sum(past.seconds for past in before)),
+            calls=_calls(state["calls"], results),
+            seconds=max(0.001, clock["team"] - sum(past.seconds for past in before)),
         )
         view.run.ledger.know(new_round.calls)
         await view.record_evaluation(result, new_round)
@@ -187,10 +171,10 @@ class TeamNodes:
         if decision.step != "ask_judge":
             await view.record_decision(decision, asked_judge=False, seconds=new_round.seconds)
         return {
-            "rounds": [*_before(state), await view.run.keep_round(new_round)],
+            "rounds": await view.keep(new_round),
             "scores": EMPTY_LIST,  # the round's record has them
             "decision": decision.model_dump(mode="json"),
-            **times,
+            "clock": clock,
         }
 
     async def judge(self, state: TeamState) -> JudgeCommand:
@@ -210,7 +194,7 @@ class TeamNodes:
             should_continue=reply.should_continue, reasoning=reply.reasoning, confidence=reply.confidence_percent / 100
         )
         decision = after_judgment(judgment, confidence_threshold=view.options.judgment.confidence_threshold)
-        return await self._follow(state, view, decision, answer.usage)
+        return await _follow(view, decision, answer.usage)
 
     async def go_on_without_judge(self, state: TeamState, error: NodeError) -> JudgeCommand:
         """Without a judge the plateau rule decides, and it has not stopped the team: another round."""
@@ -218,24 +202,43 @@ class TeamNodes:
         why = cause(error)
         if isinstance(why, BudgetExhausted):
             stop = NextStep(step="stop", exit_reason=why.limit, reasoning=str(why))
-            return await self._follow(state, view, stop, None)
+            return await _follow(view, stop)
         goes_on = NextStep(step="go_on", reasoning=f"judge failed: {why}")
-        return await self._follow(state, view, goes_on, None, failure=str(why))
+        return await _follow(view, goes_on, failure=str(why))
 
-    async def _follow(
-        self, state: TeamState, view: TeamView, decision: NextStep, usage: CallUsage | None, *, failure: str = ""
-    ) -> JudgeCommand:
-        last = view.rounds[-1].model_copy(update={"judge_failure": failure})
-        if usage is not None:
-            last = last.model_copy(update={"calls": [*last.calls, usage]})
-            await self.services.record.save_usage(**view.key, calls=[usage])
-        await view.record_decision(decision, asked_judge=True, seconds=last.seconds)
-        update: TeamUpdate = {
-            "decision": decision.model_dump(mode="json"),
-            "rounds": [*_before(state), await view.run.keep_round(last)],
-            **_times(view.run, state),
-        }
-        return Command(update=dict(update), goto="brief" if decision.step == "go_on" else _ending(state))
+
+async def _shared(view: TeamView, number: int) -> TeamUpdate:
+    """The passages behind other teams' finished rounds; no text of theirs."""
+    seen = await view.run.rounds_seen(view.team.team_id, number)
+    passages: dict[str, Evidence] = {}
+    for team_id, round_number in seen.items():
+        submission = await view.submissions.get(view.run.submitted[team_id, round_number])
+        passages |= {each["id"]: each for each in evidence_of_submission(submission)}
+    if not passages:
+        return {"seen": seen, "shared": None}
+    document = await view.run.documents.put(json.dumps([*passages.values()], ensure_ascii=False))
+    return {"seen": seen, "shared": document}
+
+
+def _calls(of_research: Sequence[dict[str, Any]], results: Sequence[MetricResult]) -> list[CallUsage]:
+    """The round's model calls in a fixed order, whichever metric came first."""
+    calls = [CallUsage.model_validate(call) for call in of_research]
+    calls += [each.usage for each in results if each.usage]
+    return sorted(calls, key=lambda call: call.call_key)
+
+
+async def _follow(view: TeamView, decision: NextStep, *usages: CallUsage, failure: str = "") -> JudgeCommand:
+    last = view.rounds[-1]
+    last = last.model_copy(update={"judge_failure": failure, "calls": [*last.calls, *usages]})
+    await view.run.record.save_usage(**view.key, calls=usages)
+    await view.record_decision(decision, asked_judge=True, seconds=last.seconds)
+    update: TeamUpdate = {
+        "decision": decision.model_dump(mode="json"),
+        "rounds": await view.keep(last),
+        "clock": view.clock,
+    }
+    after: Literal["finish_run", "__end__"] = "finish_run" if view.is_alone else "__end__"
+    return Command(update=dict(update), goto="brief" if decision.step == "go_on" else after)
 
 
 async def route_to_kind(state: TeamState) -> str:
@@ -251,31 +254,7 @@ async def route_after_evaluate(state: TeamState) -> Literal["brief", "judge", "f
         case "ask_judge":
             return "judge"
         case _:
-            return _ending(state)
-
-
-def _ending(state: TeamState) -> Ending:
-    """A contest closes its teams itself."""
-    return "finish_run" if is_alone(state) else "__end__"
-
-
-def _times(run: RunContext, state: TeamState) -> TeamUpdate:
-    """Active seconds so far: what earlier processes counted, and what passed in this one."""
-    team_id = state["team"]["team_id"]
-    run.clock.go(team_id, state.get("clock"))
-    return {"clock": run.clock.reading(team_id)}
-
-
-def _before(state: TeamState) -> list[dict[str, Any]]:
-    """The rounds before the one at hand."""
-    return [past for past in state.get("rounds", []) if past["round_number"] != state["round_number"]]
-
-
-def _calls(state: TeamState, results: Sequence[MetricResult]) -> list[CallUsage]:
-    """The round's model calls in a fixed order, whichever metric came first."""
-    calls = [CallUsage.model_validate(call) for call in state["calls"]]
-    calls += [each.usage for each in results if each.usage]
-    return sorted(calls, key=lambda call: call.call_key)
+            return "finish_run" if is_alone(state) else "__end__"
 
 
 FRESH: TeamUpdate = {

@@ -50,9 +50,9 @@ class Measurement:
         return {each.id: each for each in self.passages}
 
 
-def metric_names(task: MetricTask) -> list[str]:
+def metric_names(metrics: Sequence[str | dict[str, Any]]) -> list[str]:
     """The metrics of a task; earlier releases kept their whole configuration."""
-    return [each if isinstance(each, str) else each["name"] for each in task["metrics"]]
+    return [each if isinstance(each, str) else each["name"] for each in metrics]
 
 
 async def open_measurement(services: Services, task: MetricTask) -> Measurement:
@@ -62,7 +62,7 @@ async def open_measurement(services: Services, task: MetricTask) -> Measurement:
         StoreError: the submission or a passage of it cannot be read.
     """
     run, submission = await services.run(task), await services.require_submission(task["submission"])
-    names = metric_names(task)
+    names = metric_names(task["metrics"])
     step = "+".join(names)
     scope = run.scope(
         "evaluator",

@@ -1,11 +1,12 @@
 """A team's rounds: what its nodes see of them, what they leave in record and events, and what follows a round."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
+from contend.clock import Reading
 from contend.models.evaluation import EvaluationResult, MetricScore, Submission
-from contend.models.events import RoundJudged, RoundScored, RoundSubmitted
+from contend.models.events import Event, RoundJudged, RoundScored, RoundSubmitted
 from contend.models.options import ResolvedOptions, TeamConfig
 from contend.models.record import Record, Score
 from contend.models.round import (
@@ -20,9 +21,11 @@ from contend.models.round import (
     best_round,
 )
 from contend.models.task import TeamStatus
+from contend.preflight import is_alone
 from contend.registry import TeamKind, team_kind
 from contend.run_context import RunContext
 from contend.services import Services
+from contend.stores import RecordDocuments
 from contend.team.shortfall import Shortfall
 from contend.team.state import TeamState
 from contend.text import WORDS, count_text, shown_score
@@ -47,29 +50,37 @@ class NextStep(Record):
 class TeamView(NamedTuple):
     """A TeamState, read once. `round_number` is the round being played, 0 before the first.
 
-    `started_at` None: a process that did not keep it began the round.
+    `kept`: the rounds as the state has them; `started_at` None: a process that did not keep it began the round;
+    `is_alone`: no contest closes the team.
     """
 
-    services: Services
     run: RunContext
     team: TeamConfig
     theme: str
     round_number: int
+    kept: list[dict[str, Any]]
     rounds: list[Round]
     started_at: datetime | None
+    is_alone: bool
+    submissions: RecordDocuments[Submission]
+    tell: Callable[[Event], None]
 
     @classmethod
     async def of(cls, services: Services, state: TeamState) -> "TeamView":
-        """Raises StoreError as `Services.run` does."""
-        began, run = state.get("round_started"), await services.run(state)
+        """Raises StoreError as `Services.run` does. The team's clock goes on where the state last read it."""
+        run, team, kept = await services.run(state), TeamConfig.model_validate(state["team"]), state.get("rounds", [])
+        run.clock.go(team.team_id, state.get("clock"))
         return cls(
-            services,
             run,
-            TeamConfig.model_validate(state["team"]),
+            team,
             state["theme"],
             state.get("round_number", 0),
-            await run.rounds_of(state.get("rounds", [])),
-            datetime.fromisoformat(began) if began else None,
+            kept,
+            await run.rounds_of(kept),
+            datetime.fromisoformat(began) if (began := state.get("round_started")) else None,
+            is_alone(state),
+            services.submissions,
+            services.tell,
         )
 
     @property
@@ -85,6 +96,16 @@ class TeamView(NamedTuple):
         """Which round is being played, for rows and events."""
         return {"execution_id": self.run.execution_id, "team_id": self.team.team_id, "round_number": self.round_number}
 
+    @property
+    def clock(self) -> Reading:
+        """Active seconds so far: what earlier processes counted, and what passed in this one."""
+        return self.run.clock.reading(self.team.team_id)
+
+    async def keep(self, new_round: Round) -> list[dict[str, Any]]:
+        """The rounds for the state, with this one in its place; raises as `RunContext.keep_round`."""
+        before = [past for past in self.kept if past["round_number"] != new_round.round_number]
+        return [*before, await self.run.keep_round(new_round)]
+
     def running(self, number: int) -> TeamStatus:
         status = TeamStatus(team_id=self.team.team_id, team_name=self.team.name, current_round=number)
         return status.to("running")
@@ -95,7 +116,7 @@ class TeamView(NamedTuple):
         For the judge with titles and summaries whole. Metrics that weigh nothing are left out: whether the words of a
         plan's points stand in a report does not tell whether it answers them.
         """
-        submissions = [await self.services.require_submission(past.submission) for past in self.rounds]
+        submissions = await self.submissions.get_many([past.submission for past in self.rounds])
         history = [
             RoundState(
                 round_number=past.round_number,
@@ -138,8 +159,8 @@ class TeamView(NamedTuple):
 
     async def record_start(self, number: int) -> None:
         """Which round the team plays from now on."""
-        await self.services.record.save_team_status(self.run.execution_id, self.running(number))
-        await self.services.record.flush()
+        await self.run.record.save_team_status(self.run.execution_id, self.running(number))
+        await self.run.record.flush()
 
     async def record_submission(self, submission: Submission, *, document: str, brief: str) -> None:
         """Into the record before anybody scores it, so that no later failure loses it."""
@@ -155,13 +176,13 @@ class TeamView(NamedTuple):
                 "submission": document,
             },
         )
-        await self.services.record.save_submission(row)
+        await self.run.record.save_submission(row)
         self.run.board.add_submission(**self.key)
-        self.services.tell(RoundSubmitted(**self.key, characters=len(submission.content), document=document))
+        self.tell(RoundSubmitted(**self.key, characters=len(submission.content), document=document))
 
     async def record_evaluation(self, result: EvaluationResult, new_round: Round) -> None:
         # First, because it waits for nobody: it is committed with the evaluation.
-        await self.services.record.save_usage(**self.key, calls=new_round.calls)
+        await self.run.record.save_usage(**self.key, calls=new_round.calls)
         row = EvaluationRow(
             **self.key,
             team_name=self.team.name,
@@ -169,7 +190,7 @@ class TeamView(NamedTuple):
             feedback=result.feedback,
             details={"metrics": [metric.model_dump(mode="json") for metric in result.metrics]},
         )
-        await self.services.record.save_evaluation(row)
+        await self.run.record.save_evaluation(row)
         self.run.board.add_score(**self.key, score=result.overall)
         event = RoundScored(
             **self.key,
@@ -179,7 +200,7 @@ class TeamView(NamedTuple):
             leaderboard=self.run.board.leaderboard(self.run.execution_id),
             feedback=new_round.feedback,
         )
-        self.services.tell(event)
+        self.tell(event)
 
     async def record_decision(self, decision: NextStep, *, asked_judge: bool, seconds: float) -> None:
         why = {"exit_reason": decision.exit_reason, "reasoning": decision.reasoning}
@@ -191,13 +212,13 @@ class TeamView(NamedTuple):
             started_at=self.started_at,
             active_seconds=seconds,
         )
-        await self.services.record.save_round_status(row)
-        await self.services.record.flush()
-        self.services.tell(RoundJudged(**self.key, **why, asked_judge=asked_judge))
+        await self.run.record.save_round_status(row)
+        await self.run.record.flush()
+        self.tell(RoundJudged(**self.key, **why, asked_judge=asked_judge))
 
     async def record_end(self, best: Round | None, problem: str) -> None:
         """How a team on its own ended."""
-        team_id, record = self.team.team_id, self.services.record
+        team_id, record = self.team.team_id, self.run.record
         running = self.running(self.round_number)
         status = running.to("failed", error_message=problem) if problem else running.to("completed")
         await record.save_team_status(self.run.execution_id, status)
