@@ -126,7 +126,7 @@ class LearnNodes:
         """Lessons and tags; none, and no call, where this execution was learned from before."""
         values = {name: value for name, value in state.items() if name in _LearnRequest.model_fields}
         request = validate(_LearnRequest, values, "input")
-        execution_id, dataset = state.get("execution_id") or str(uuid4()), _dataset(state)
+        execution_id, dataset = state.get("execution_id") or str(uuid4()), request.dataset or DEFAULT_DATASET
         theme = checked_theme(request.theme) if request.theme else ""
         store = self.curator.playbook_store
         if await store.result_of(dataset, execution_id):
@@ -157,7 +157,7 @@ class LearnNodes:
         texts = await self.documents.get_many(state.get("sources", []))
         proposal = await self.curator.propose(
             ReflectionResult.model_validate(state["reflection"]),
-            _dataset(state),
+            state.get("dataset") or DEFAULT_DATASET,
             execution_id=state["execution_id"],
             language=state.get("language", "en"),
             sources=[*texts.values()],
@@ -172,8 +172,17 @@ class LearnNodes:
 
     async def approve_delta(self, state: LearningState) -> LearnUpdate:
         """A person approves the operations, edits them or rejects them; the loop waits here."""
+        language, dataset = state.get("language", "en"), state.get("dataset") or DEFAULT_DATASET
+        changes = count_text(len(state["delta"]), "changes", language)
+        delta_question = question(
+            "playbook",
+            {"operations": state["delta"]},
+            description=WORDS[language].asked["changes"].format(changes=changes, dataset=dataset),
+            execution_id=state["execution_id"],
+            problem=state.get("problem", ""),
+        )
         result = apply_answer(
-            interrupt(_delta_question(state)),
+            interrupt(delta_question),
             [DeltaContextItem.model_validate(item) for item in state["delta"]],
             editable=("operations",),
             edit=lambda values: _EditedDelta.model_validate(values).operations,
@@ -182,7 +191,7 @@ class LearnNodes:
             case Unusable(why):
                 return {"problem": why}
             case Rejected(decision):
-                return _after_rejection(state, decision.reason)
+                return _after_rejection(state.get("skipped", []), decision.reason)
             case Approved(delta):
                 operations = [_plain(item) for item in delta]
                 return {"delta": operations, "approve": False, "approved": True, "problem": ""}
@@ -192,7 +201,7 @@ class LearnNodes:
         result = await self.curator.apply(
             [DeltaContextItem.model_validate(item) for item in state["delta"]],
             ReflectionResult.model_validate(state["reflection"]),
-            _dataset(state),
+            state.get("dataset") or DEFAULT_DATASET,
             execution_id=state["execution_id"],
             skipped=[Skipped.model_validate(each) for each in state.get("skipped", [])],
             approved=state.get("approved", False),
@@ -201,25 +210,12 @@ class LearnNodes:
         return {"result": _plain(result)}
 
 
-def _delta_question(state: LearningState) -> dict[str, Any]:
-    """The interrupt's payload: the operations, which may be edited."""
-    language = state.get("language", "en")
-    changes = count_text(len(state["delta"]), "changes", language)
-    return question(
-        "playbook",
-        {"operations": state["delta"]},
-        description=WORDS[language].asked["changes"].format(changes=changes, dataset=_dataset(state)),
-        execution_id=state["execution_id"],
-        problem=state.get("problem", ""),
-    )
-
-
-def _after_rejection(state: LearningState, reason: str) -> LearnUpdate:
+def _after_rejection(skipped: Sequence[dict[str, Any]], reason: str) -> LearnUpdate:
     """Nothing of this run enters the playbook, votes included."""
     rejection = Skipped(bullet_id=None, reason=f"a person rejected the changes: {reason or 'no reason given'}")
     return {
         "delta": [],
-        "skipped": [*state.get("skipped", []), _plain(rejection)],
+        "skipped": [*skipped, _plain(rejection)],
         "reflection": _plain(ReflectionResult()),
         "approve": False,
         "problem": "",
@@ -233,10 +229,6 @@ def _scores(rounds: Sequence[PlayedRound]) -> dict[str, float | None]:
         before = best.get(each.team_id)
         best[each.team_id] = before if each.score is None else max(before or 0.0, each.score)
     return best
-
-
-def _dataset(state: LearningState) -> str:
-    return state.get("dataset") or DEFAULT_DATASET
 
 
 def _plain(record: BaseModel) -> dict[str, Any]:
