@@ -179,6 +179,8 @@ async def open_research(services: Services, state: ResearchState) -> Research:
     best = await services.submission(state.get("best_submission"))
     rounds = await run.rounds_of(state.get("history", []))
     own_draft = state.get("draft_report")
+    # What to mend in the draft at hand: the reviewer's fixes, else what judges found of the team's best report.
+    judged = None if own_draft else best_round(rounds)
     off = run.sources_off | state.get("sources_off", {})
     sources = [name for name in team.sources if name in run.options.sources]
     return Research(
@@ -189,12 +191,12 @@ async def open_research(services: Services, state: ResearchState) -> Research:
         brief=state.get("brief", ""),
         stance=services.stance(team, run.options.language, sources=sources),
         lessons=state.get("bullets", []),
-        pool=await _pool(run, state),
+        pool=await _pool(run, state.get("pool"), state.get("parts") or [state["theme"]]),
         best=best,
         mends_only=best is not None and state.get("mends_only", False),
         rounds=rounds,
         draft=Draft.model_validate(own_draft) if own_draft else _best_draft(best),
-        fixes=_fixes(state, rounds),
+        fixes=state.get("feedback") or (judged.feedback if judged else ""),
         passages=state.get("passages", []),
         written_from=state.get("written_from", []),
         sources_on=[name for name in sources if name not in off],
@@ -207,7 +209,7 @@ async def open_research(services: Services, state: ResearchState) -> Research:
         looks=state.get("looks", 0),
         looked=state.get("looked", []),
         beyond=state.get("beyond", []),
-        rejected=_rejection(state),
+        rejected=_rejection(state.get("human_input")),
         seen=state.get("seen", {}),
         is_alone=is_alone(state),
         documents=services.documents,
@@ -218,10 +220,10 @@ async def open_research(services: Services, state: ResearchState) -> Research:
     )
 
 
-async def _pool(run: RunContext, state: ResearchState) -> EvidencePool:
+async def _pool(run: RunContext, document: str | None, parts: Sequence[str]) -> EvidencePool:
     """All that the team has found. It lies with the run's documents."""
-    if not (document := state.get("pool")):
-        return empty_pool(state.get("parts") or [state["theme"]])
+    if not document:
+        return empty_pool(parts)
     pool: EvidencePool = from_json(await run.documents.get(document))
     return pool
 
@@ -239,17 +241,8 @@ def _best_draft(best: Submission | None) -> Draft | None:
     return best.draft.model_copy(update={"declined": []}) if best else None
 
 
-def _fixes(state: ResearchState, rounds: Sequence[Round]) -> str:
-    """What to mend in the draft at hand: the reviewer's fixes, else what judges found of the team's best report."""
-    if feedback := state.get("feedback"):
-        return feedback
-    best = None if state.get("draft_report") else best_round(rounds)
-    return best.feedback if best else ""
-
-
-def _rejection(state: ResearchState) -> str:
+def _rejection(answer: str | None) -> str:
     """Why a person rejected the plan; empty if nobody did."""
-    answer = state.get("human_input")
     decision = Decision.model_validate_json(answer) if answer else None
     return decision.reason if decision and decision.type == "reject" else ""
 
