@@ -103,18 +103,21 @@ def near_ties(view: ContestView, *, near_tie: float) -> list[str]:
     return [] if view.ended_budgets else near[:MOST_COMPARED_TEAMS]
 
 
-def compare_tasks(state: ContestState, documents: Mapping[str, str]) -> list[CompareTask]:
-    """Two submissions by name, in both orders."""
+def compare_tasks(
+    pairs: Sequence[Mapping[str, str]], *, theme: str, criteria: list[dict[str, Any]], execution_id: str
+) -> list[CompareTask]:
+    """Pairs of submissions by name, each in both orders."""
     return [
         CompareTask(
             first=first,
             second=second,
-            submissions=dict(documents),
-            theme=state["theme"],
-            criteria=state.get("criteria", []),
-            execution_id=state["execution_id"],
+            submissions=dict(pair),
+            theme=theme,
+            criteria=criteria,
+            execution_id=execution_id,
         )
-        for first, second in permutations(documents)
+        for pair in pairs
+        for first, second in permutations(pair)
     ]
 
 
@@ -145,8 +148,11 @@ async def route_to_pairs(state: ContestState) -> list[Send] | Literal["pick_winn
     documents = {each.team_id: each.document or "" for each in ContestView(state).outcomes}
     best, *rivals = state["near_ties"] or [""]
     pairs = [{team: documents[team] for team in (best, rival)} for rival in rivals]
+    tasks = compare_tasks(
+        pairs, theme=state["theme"], criteria=state.get("criteria", []), execution_id=state["execution_id"]
+    )
     # A router that returns no Send at all ends the graph silently.
-    return [Send("compare_pair", task) for pair in pairs for task in compare_tasks(state, pair)] or "pick_winner"
+    return [Send("compare_pair", task) for task in tasks] or "pick_winner"
 
 
 def compare_prompt(

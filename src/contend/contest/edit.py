@@ -171,7 +171,14 @@ async def open_edit(services: Services, state: ContestState) -> Edit:
     if merged := ContestView(state).editing.document:
         size += _draft_size(await services.require_submission(merged))
     passages = await with_all_texts(services.documents, submissions)
-    pool, catalogue, is_whole = await _pool(services, run, state, submissions)
+    own = []
+    if "local" in run.options.sources:
+        own = await services.sources.catalogue(run.options.documents, run.execution_id)
+    is_whole = bool(own) and sum(entry.tokens for entry in own) <= limits.evidence_tokens
+    if document := state.get("editor_pool"):
+        pool: EvidencePool = json.loads(await run.documents.get(document))
+    else:
+        pool = _pool(submissions, with_catalogue(empty_pool(state.get("parts", [])), [entry.url for entry in own]))
     looked = state.get("editor_looked", [])
     return Edit(
         run=run,
@@ -182,29 +189,17 @@ async def open_edit(services: Services, state: ContestState) -> Edit:
         passages=editors_passages(submissions, passages, tokens=limits.beside(size)),
         looked=looked,
         looks=state.get("editor_looks", 0),
-        catalogue=catalogue,
+        catalogue="" if is_whole else "\n".join(catalogue_lines(own, tokens=limits.catalogue_tokens // 2)),
         is_whole=is_whole,
         texts=await services.documents.get_many(shown_ids(looked)),
     )
 
 
-async def _pool(
-    services: Services, run: RunContext, state: ContestState, submissions: Sequence[Submission]
-) -> tuple[EvidencePool, str, bool]:
-    """The evidence of all teams as one pool, the catalogue of own documents, and whether they were read whole."""
-    entries = []
-    if "local" in run.options.sources:
-        entries = await services.sources.catalogue(run.options.documents, run.execution_id)
-    if document := state.get("editor_pool"):
-        pool: EvidencePool = json.loads(await run.documents.get(document))
-    else:
-        pool = with_catalogue(empty_pool(state.get("parts", [])), [entry.url for entry in entries])
-        for submission in submissions:
-            pool = with_evidence(pool, evidence_of_submission(submission))
-        pool = with_parts(pool, _noted_parts(submissions) or parts_of(pool))
-    is_whole = bool(entries) and sum(entry.tokens for entry in entries) <= run.profile("writer").evidence_tokens
-    tokens = run.profile("writer").catalogue_tokens // 2
-    return pool, "" if is_whole else "\n".join(catalogue_lines(entries, tokens=tokens)), is_whole
+def _pool(submissions: Sequence[Submission], pool: EvidencePool) -> EvidencePool:
+    """The evidence of all teams as one pool."""
+    for submission in submissions:
+        pool = with_evidence(pool, evidence_of_submission(submission))
+    return with_parts(pool, _noted_parts(submissions) or parts_of(pool))
 
 
 def _noted_parts(submissions: Sequence[Submission]) -> list[Part]:

@@ -10,10 +10,10 @@ from langgraph.errors import NodeError
 from langgraph.types import Command, Send
 
 from contend.contest.comparing import compare_tasks, route_to_pairs
-from contend.contest.edit import FEWEST_REPORTS, ask_to_merge, merged_draft, merged_submission, open_edit, proven
+from contend.contest.edit import FEWEST_REPORTS, Edit, ask_to_merge, merged_draft, merged_submission, open_edit, proven
 from contend.contest.state import Comparison, ContestState, ContestUpdate, ContestView, Editing
 from contend.errors import BudgetExhausted, ContendError, ReplyError
-from contend.evidence import Step, with_results, with_texts
+from contend.evidence import Action, Step, with_results, with_texts
 from contend.evidence.actions import tasks_of
 from contend.evidence.pool import passages_of
 from contend.evidence.screening import screened, unscreened
@@ -36,18 +36,11 @@ _PREFERENCES: Mapping[str | None, Literal["editor", "winner"]] = {EDITOR: "edito
 
 @dataclass(frozen=True)
 class MergedRoutes:
-    """Where a merged report goes next: to what is looked up for it, or to its judges."""
+    """Where a merged report goes once nothing is left to look up or mend."""
 
     services: Services
 
-    async def to_looks(self, state: ContestState) -> list[Send] | Literal["collect_looks"]:
-        """A task for each action that the editor or the reviewer asked for."""
-        work = await open_edit(self.services, state)
-        key = {"execution_id": state["execution_id"], "team_id": EDITOR, "round_number": 0}
-        tasks = tasks_of(state["editor_actions"], work.desk, work.pool, key)
-        return [Send("look_up", task) for task in tasks] or "collect_looks"
-
-    async def to_judges(self, state: ContestState) -> list[Send] | Literal["choose_report"]:
+    async def route_to_judges(self, state: ContestState) -> list[Send] | Literal["choose_report"]:
         """To all metrics, and beside the best team's report in both orders, at the same time."""
         view, run = ContestView(state), await self.services.run(state)
         document, best = view.editing.document, view.mergeable[0].document
@@ -56,16 +49,13 @@ class MergedRoutes:
         # In a process that goes on with the run, what judges said of the teams' citations is known from here alone.
         for past in view.rounds:
             run.verdicts.update(past.verdicts)
+        theme, criteria = state["theme"], state.get("criteria", [])
         tasks = metric_tasks(
-            run,
-            submission=document,
-            theme=state["theme"],
-            team_id=EDITOR,
-            round_number=1,
-            criteria=state.get("criteria", []),
-            with_fixes=False,
+            run, submission=document, theme=theme, team_id=EDITOR, round_number=1, criteria=criteria, with_fixes=False
         )
-        pairs = compare_tasks(state, {EDITOR: document, BEST: best})
+        pairs = compare_tasks(
+            [{EDITOR: document, BEST: best}], theme=theme, criteria=criteria, execution_id=run.execution_id
+        )
         return [*(Send("score_merged", task) for task in tasks), *(Send("compare_merged", pair) for pair in pairs)]
 
 
@@ -164,8 +154,8 @@ class EditingNodes(MergedRoutes):
         It is reviewed if there are sources to open. Where everything was read whole, the editor and each team's
         reviewer had all of it, so that only what code refutes is mended.
         """
-        if state.get("editor_actions"):
-            return await self.to_looks(state)
+        if actions := state.get("editor_actions"):
+            return send_look_ups(await open_edit(self.services, state), actions)
         if not ContestView(state).editing.document:
             return "choose_report"
         work = await open_edit(self.services, state)
@@ -173,7 +163,7 @@ class EditingNodes(MergedRoutes):
         if affords and not work.is_whole:
             return "review_merged"
         is_refuted = affords and state.get("merged_fixes")
-        return "mend_merged" if is_refuted else await self.to_judges(state)
+        return "mend_merged" if is_refuted else await self.route_to_judges(state)
 
     async def route_after_looking(self, state: ContestState) -> Literal["synthesize", "review_merged"]:
         """Return to the node that asked for the look-up."""
@@ -182,6 +172,12 @@ class EditingNodes(MergedRoutes):
     async def route_after_choice(self, state: ContestState) -> list[Send] | Literal["pick_winner"]:
         """A team's report is published after all: which one is decided now."""
         return "pick_winner" if ContestView(state).editing.published else await route_to_pairs(state)
+
+
+def send_look_ups(work: Edit, actions: Sequence[Action]) -> list[Send] | Literal["collect_looks"]:
+    """A task for each action that the editor or the reviewer asked for."""
+    key = {"execution_id": work.run.execution_id, "team_id": EDITOR, "round_number": 0}
+    return [Send("look_up", task) for task in tasks_of(actions, work.desk, work.pool, key)] or "collect_looks"
 
 
 def is_worse(score: float | None, best: float | None, comparisons: Sequence[Comparison]) -> bool:

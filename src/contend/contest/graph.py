@@ -9,6 +9,7 @@ publish → learn → finish_run.
 
 import asyncio
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -39,6 +40,7 @@ from contend.evidence import ActionTask, evidence_of_submission
 from contend.langgraph_compat import add_node, add_routes, cause, stopping_if_store_fails
 from contend.learning.graph import build_learn_graph
 from contend.learning.selection import choose_holdout, select_bullets
+from contend.models.evaluation import Submission
 from contend.models.events import CriteriaSet, RunStarted
 from contend.models.options import RunOptions
 from contend.models.research import ResearchReport
@@ -95,7 +97,7 @@ class OpeningNode:
         return {
             **EMPTY,
             **opening_update(state, opening, execution_id),
-            "earlier": _earlier(state),
+            "earlier": _earlier(state.get("report"), state.get("earlier", "")),
             "last_submission": state.get("submission") or state.get("last_submission"),
             "task": self._task(opening, execution_id),
             "fingerprint": opening.fingerprint,
@@ -109,26 +111,19 @@ class OpeningNode:
         run = await self.services.run(state)
         outcome = await settle_criteria(run, question=state["theme"])
         self.services.tell(CriteriaSet(execution_id=run.execution_id, **outcome._asdict()))
+        last = await self.services.submission(state.get("last_submission"))
         return {
             "parts": outcome.parts,
-            **await self._inherited(run, state),
+            **(await _inherited(run, last, state.get("earlier", "")) if last else {"inherited": None}),
             "criteria": outcome.plain(),
             "criteria_failure": outcome.failure,
         }
 
-    async def _inherited(self, run: RunContext, state: ContestState) -> ContestUpdate:
-        """What a follow-up question begins with: the last report's parts, and the passages behind it."""
-        last = await self.services.submission(state.get("last_submission"))
-        if last is None:
-            return {"inherited": None}
-        document = await run.documents.put(json.dumps(evidence_of_submission(last), ensure_ascii=False))
-        parts = [f"- {part.text} ({part.state}) {part.missing}".rstrip() for part in last.parts]
-        return {"inherited": document, "earlier": "\n".join([state.get("earlier", ""), "", *parts]).strip()}
-
     async def refuse(self, state: ContestState, error: NodeError) -> Command[Literal["__end__"]]:
         """Bad input ends the run with its one line, where a server would only say that something went wrong."""
         message = str(cause(error))
-        end = {"execution_id": "", "status": "failed", "message": message, "earlier": _earlier(state)}
+        earlier = _earlier(state.get("report"), state.get("earlier", ""))
+        end = {"execution_id": "", "status": "failed", "message": message, "earlier": earlier}
         return refuse(state, error, {**EMPTY, **end})
 
     def _task(self, opening: Opening, execution_id: str) -> dict[str, Any]:
@@ -186,11 +181,17 @@ class OpeningNode:
         return {"bullets": lessons, "withheld": holdout.model_dump() if holdout else None}
 
 
-def _earlier(state: ContestState) -> str:
+async def _inherited(run: RunContext, last: Submission, earlier: str) -> ContestUpdate:
+    """What a follow-up question begins with: the last report's parts, and the passages behind it."""
+    document = await run.documents.put(json.dumps(evidence_of_submission(last), ensure_ascii=False))
+    parts = [f"- {part.text} ({part.state}) {part.missing}".rstrip() for part in last.parts]
+    return {"inherited": document, "earlier": "\n".join([earlier, "", *parts]).strip()}
+
+
+def _earlier(last_report: Mapping[str, Any] | None, before: str) -> str:
     """What the thread's last report said, without its marks: they number sources of that report."""
-    last_report = state.get("report")
     if last_report is None:
-        return state.get("earlier", "")
+        return before
     report = ResearchReport.model_validate(last_report)
     findings = [f"- {finding}" for finding in report.key_findings]
     text = "\n\n".join([report.theme, report.executive_summary, *findings])
@@ -317,7 +318,7 @@ def _add_editor(graph: ContestGraph, services: Services, editing: EditingNodes) 
     add_routes(
         graph,
         "mend_merged",
-        reviewing.route_after_mending,
+        reviewing.route_to_judges,
         {"score_merged": "each metric", "compare_merged": "each order", "choose_report": "nothing merged"},
     )
     graph.add_edge("score_merged", "choose_report")

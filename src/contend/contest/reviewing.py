@@ -7,7 +7,7 @@ from langgraph.errors import NodeError
 from langgraph.types import Command, Send
 
 from contend.contest.edit import Edit, merged_submission, open_edit, proven
-from contend.contest.editing import EDITOR, MergedRoutes
+from contend.contest.editing import EDITOR, MergedRoutes, send_look_ups
 from contend.contest.state import ContestState, ContestUpdate, ContestView
 from contend.errors import ContendError
 from contend.evidence.pool import numbers_of
@@ -51,9 +51,9 @@ class ReviewingNodes(MergedRoutes):
         self, state: ContestState
     ) -> list[Send] | Literal["collect_looks", "mend_merged", "choose_report"]:
         """What is looked up, then what is mended; without fixes to the judges."""
-        if state.get("editor_actions"):
-            return await self.to_looks(state)
-        return "mend_merged" if state.get("merged_fixes") else await self.to_judges(state)
+        if actions := state.get("editor_actions"):
+            return send_look_ups(await open_edit(self.services, state), actions)
+        return "mend_merged" if state.get("merged_fixes") else await self.route_to_judges(state)
 
     async def mend_merged(self, state: ContestState) -> ContestUpdate:
         """The merged report with the fixes; everything else stays word for word."""
@@ -76,9 +76,6 @@ class ReviewingNodes(MergedRoutes):
         """If the editor cannot mend the report, it goes to the judges as it was merged: nothing is left to mend."""
         known_cause(error, ContendError)  # raises what is a defect
         return Command(update={"merged_fixes": ""}, goto="mend_merged")
-
-    async def route_after_mending(self, state: ContestState) -> list[Send] | Literal["choose_report"]:
-        return await self.to_judges(state)
 
 
 async def review_merged(work: Edit, draft: Draft, *, looks: int) -> Review:
