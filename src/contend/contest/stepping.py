@@ -228,7 +228,12 @@ class SteppingNodes:
             "near_ties": near_ties(ContestView(state), near_tie=run.options.evaluator.near_tie),
             "steps": [*state.get("steps", []), step.model_dump(mode="json")],
         }
-        return Command(update=dict(update), goto=await self._after(step, {**state, **update}))
+        routes: dict[str, Callable[[ContestState], Awaitable[Sequence[Send] | AfterStep]]] = {
+            "send": route_to_teams,
+            "merge": self.after_teams,
+            "publish": route_to_pairs,
+        }
+        return Command(update=dict(update), goto=await routes[step.step]({**state, **update}))
 
     async def _with_gain(self, step: ContestStep, now: Situation) -> ContestStep:
         """With what the step is expected to bring over the report at hand."""
@@ -239,15 +244,6 @@ class SteppingNodes:
         gain, words = expected(await gains_of(self.services.record), kind), WORDS[now.language].steps
         text = words.gain_shipped if gain.is_shipped else words.gain_here
         return step.model_copy(update={"reason": step.reason + text.format(points=gain.points, count=gain.times)})
-
-    async def _after(self, step: ContestStep, state: ContestState) -> list[Send] | AfterStep:
-        match step.step:
-            case "send":
-                return await route_to_teams(state)
-            case "merge":
-                return await self.after_teams(state)
-            case "publish":
-                return await route_to_pairs(state)
 
 
 async def route_after_team(state: TeamInput) -> Literal["choose_step", "find_near_ties"]:
