@@ -18,11 +18,12 @@ from contend.approval import Question, chosen_answers, open_questions, question_
 from contend.contest.closing import whole_summary
 from contend.contest.graph import EMPTY, build_contest_graph
 from contend.contest.state import ContestState, input_options
-from contend.contest.subgraphs import learned_from
+from contend.contest.subgraphs import learn_input_of
 from contend.errors import InputError, StoreError, UnknownThread
 from contend.estimate import RunEstimate, estimate_run
 from contend.extensions import Extensions, Metrics, Sources, Teams, run_request
 from contend.langgraph_compat import StoreFailed
+from contend.learning.graph import build_learn_graph
 from contend.models.evaluation import Submission
 from contend.models.events import ANY_EVENT, AnyEvent
 from contend.models.options import ResolvedOptions, RunOptions, TeamConfig
@@ -279,7 +280,14 @@ async def learn_from(
         _check_has_run(thread, snapshot)
         if not snapshot.values.get("outcomes"):
             raise InputError(f"thread {thread!r}: no team has ended yet: `{resume_command(thread)}` goes on with it")
-        return await learned_from(live, cast("ContestState", snapshot.values), dataset)
+        state = cast("ContestState", snapshot.values)
+        options = ResolvedOptions.model_validate(state["options"])
+        if not options.models:
+            raise InputError("this run was a search: there are no scores to learn from")
+        live.open_run(state["execution_id"], options, goes_on=True)
+        graph = build_learn_graph(live.learn_nodes).compile(name="learn")
+        lessons = await graph.ainvoke(await learn_input_of(live, state, dataset))
+        return CurationResult.model_validate(lessons["result"])
 
 
 class DeletedThread(NamedTuple):

@@ -12,9 +12,9 @@ from langgraph.types import Command
 
 from contend.contest.state import ContestState, ContestUpdate, ContestView, TeamOutcome
 from contend.contest.stepping import route_after_team
-from contend.errors import BudgetExhausted, ContendError, InputError
+from contend.errors import BudgetExhausted, ContendError
 from contend.langgraph_compat import cause
-from contend.learning.graph import LearningState, LearnInput, LearnOutput, build_learn_graph
+from contend.learning.graph import LearningState, LearnInput, LearnOutput
 from contend.learning.reflector import PlayedRound
 from contend.models.events import Learned, TeamDone, TeamStarted
 from contend.models.options import ResolvedOptions, TeamConfig
@@ -169,21 +169,10 @@ def _rounds_on_record(rows: Sequence[RoundRow]) -> list[Round]:
     ]
 
 
-async def learned_from(services: Services, state: ContestState, dataset: str) -> CurationResult:
-    """Learn from a finished contest into any dataset; what was learned from it there before is given again."""
-    options = ResolvedOptions.model_validate(state["options"])
-    if not options.models:
-        raise InputError("this run was a search: there are no scores to learn from")
-    services.open_run(state["execution_id"], options, goes_on=True)
-    graph = build_learn_graph(services.learn_nodes).compile(name="learn")
-    lessons = await graph.ainvoke(await learn_input_of(services, state, dataset))
-    return CurationResult.model_validate(lessons["result"])
-
-
 async def learn_input_of(services: Services, state: ContestState, dataset: str) -> LearnInput:
     """What the learning graph is asked with."""
     outcomes, options = ContestView(state).outcomes, ResolvedOptions.model_validate(state["options"])
-    reasons = await _reasons(services, state["execution_id"])
+    reasons = _reasons(await services.record.rounds(state["execution_id"]))
     submissions = [await services.require_submission(each.document) for each in outcomes if each.document]
     return LearnInput(
         execution_id=state["execution_id"],
@@ -198,13 +187,13 @@ async def learn_input_of(services: Services, state: ContestState, dataset: str) 
     )
 
 
-async def _reasons(services: Services, execution_id: str) -> dict[tuple[str, int], list[str]]:
+def _reasons(rows: Sequence[RoundRow]) -> dict[tuple[str, int], list[str]]:
     """What judges wrote of each round, by team and number."""
     return {
         (row.team_id, row.round_number): [
             f"{metric.name}: {metric.reason}" for metric in row.metrics if metric.reason and metric.weight
         ]
-        for row in await services.record.rounds(execution_id)
+        for row in rows
     }
 
 
