@@ -17,7 +17,7 @@ from contend import run_guard
 from contend.approval import Question, chosen_answers, open_questions, question_event, waiting_line
 from contend.contest.closing import whole_summary
 from contend.contest.graph import EMPTY, build_contest_graph
-from contend.contest.state import ContestState, input_options
+from contend.contest.state import ContestState, ContestView, input_options
 from contend.contest.subgraphs import learn_input_of
 from contend.errors import InputError, StoreError, UnknownThread
 from contend.estimate import RunEstimate, estimate_run
@@ -439,7 +439,7 @@ async def _open_thread(
 
 async def _outcome(services: Services, thread_id: str, snapshot: StateSnapshot, *, went_on: bool = True) -> RunOutcome:
     state, questions = cast("ContestState", snapshot.values), open_questions(snapshot.interrupts)
-    messages = state.get("messages", [])
+    messages, summary = state.get("messages", []), state.get("summary")
     return RunOutcome(
         thread_id=thread_id,
         execution_id=state["execution_id"],
@@ -448,7 +448,7 @@ async def _outcome(services: Services, thread_id: str, snapshot: StateSnapshot, 
         theme=state["theme"],
         report=ResearchReport.model_validate(report) if (report := state.get("report")) else None,
         markdown=str(messages[-1].text) if state.get("report") and messages else None,
-        summary=await whole_summary(services, state),
+        summary=await whole_summary(summary, ContestView(state), services.submissions) if summary else None,
         files=state.get("files", []),
         usage=await services.record.usage(state["execution_id"]),
         questions=questions,

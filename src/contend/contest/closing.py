@@ -25,7 +25,7 @@ from contend.errors import InputError
 from contend.evidence import with_texts
 from contend.models.evaluation import MetricScore, Submission
 from contend.models.events import ReportPublished, RunDone, WinnerPicked
-from contend.models.options import RunOptions
+from contend.models.options import ResolvedOptions, RunOptions
 from contend.models.record import Language
 from contend.models.research import ResearchReport
 from contend.models.task import ExecutionSummary, RoundResult, RunStatus
@@ -33,7 +33,7 @@ from contend.preflight import answer
 from contend.report import PublishedLine, published_lines, with_ledger
 from contend.run_context import thread_of
 from contend.services import Services
-from contend.stores import thread_name
+from contend.stores import RecordDocuments, thread_name
 from contend.team.support import cited_statements
 from contend.text import WORDS, Words
 
@@ -49,7 +49,13 @@ class ClosingNodes:
 
     async def pick_winner(self, state: ContestState) -> ContestUpdate:
         """The first in the one ranking; none if no team delivered. Its report is published, or the editor's."""
-        keys = await self._pairwise_keys(ContestView(state))
+        comparisons = ContestView(state).comparisons
+        keys = pairwise_keys(comparisons)
+        if comparisons:
+            # On record and on the live board: all see one ranking.
+            run = await self.services.run(state)
+            run.board.set_pairwise(run.execution_id, keys)
+            await run.record.set_pairwise(run.execution_id, keys)
         view = ContestView({**state, "pairwise": keys})
         winner, editing, notes = view.winner, view.editing, partial_notes(view, state["options"]["language"])
         submission = editing.document if editing.published else winner.document if winner else None
@@ -63,12 +69,13 @@ class ClosingNodes:
                     **view.publication(submission).published_fields(),
                 )
             )
+        best = {each.team_id: await self.services.require_submission(each.document) for each in view.in_the_running}
         return {
             "pairwise": keys,
             "winner": winner.team_id if winner else None,
             "submission": submission,
             "notes": notes,
-            "summary": (await _summary_of(self.services, view)).model_dump(mode="json"),
+            "summary": _summary_of(view, state["task"], best).model_dump(mode="json"),
         }
 
     async def approve_report(self, state: ContestState) -> ContestUpdate:
@@ -77,10 +84,20 @@ class ClosingNodes:
         A comment, or a rejection with a reason, sends it back to its writer once.
         """
         submission = await self.services.require_submission(state["submission"])
-        clock = (await self.services.run(state)).clock
-        clock.wait()
-        decision = interrupt(_report_question(state, submission))
-        clock.go()
+        run, view = await self.services.run(state), ContestView(state)
+        words = WORDS[run.options.language].asked["merged" if view.editing.published else "report"]
+        run.clock.wait()
+        decision = interrupt(
+            question(
+                "report",
+                {name: getattr(submission.report, name) for name in EDITABLE},
+                description=words.format(team=view.winner.team.name if view.winner else "", theme=state["theme"]),
+                execution_id=run.execution_id,
+                team_id=state["winner"] or "",
+                problem=state["problem"],
+            )
+        )
+        run.clock.go()
         result = apply_answer(
             decision, submission.report, editable=EDITABLE, edit=lambda values: edited_report(submission, values)
         )
@@ -88,20 +105,22 @@ class ClosingNodes:
             case Unusable(why):
                 return {"problem": why}
             case Rejected(rejection, is_comment):
-                return _sent_back(state, rejection.reason, is_comment=is_comment)
+                is_revised, notes = state.get("revision", "") == "done", state["notes"]
+                return _sent_back(run.options, rejection.reason, notes, is_comment=is_comment, is_revised=is_revised)
             case Approved(report) if report is submission.report:
                 return {"problem": ""}
             case Approved(report):
-                return {"submission": await self._keep_edit(state, submission, report), "problem": ""}
+                return {"submission": await self._keep_edit(submission, report, run.options), "problem": ""}
 
     async def publish(self, state: ContestState, runtime: Runtime[RunOptions]) -> ContestUpdate:
         """Check the winner's citations and write its report; from here on the report is done."""
-        options, sources, view = (await self.services.run(state)).options, self.services.sources, ContestView(state)
+        run, sources, view = await self.services.run(state), self.services.sources, ContestView(state)
+        options = run.options
         submission = await self.services.require_submission(state["submission"])
         passages = await with_texts(self.services.documents, submission.passages)
         lines = published_lines(submission.draft, passages, submission.results)
         cited, winner = cited_statements(submission.draft, passages), view.winner
-        metrics = metrics_of(view, winner) if winner else []
+        metrics = _metrics_of(view, state["submission"], state.get("merged_scores", []))
         usage = await self.services.record.usage(state["execution_id"])
         # A search states nothing of its own.
         is_stated = winner is not None and winner.may_win
@@ -121,7 +140,7 @@ class ClosingNodes:
             submission.draft,
             passages,
             printed=_printed(view, submission, lines),
-            question=f"{(await self.services.run(state)).asked(state['theme'])}\n{state.get('comment', '')}",
+            question=f"{run.asked(state['theme'])}\n{state.get('comment', '')}",
             doubts={each.statement: each.why for each in doubtful},
             judged=judged_statements(submission.draft, cited, metrics),
             teams=agreement.teams,
@@ -145,10 +164,8 @@ class ClosingNodes:
             lines=lines,
             folders=await sources.paths(options.documents),
         )
-        files, publication = (
-            [str(folder / name) for name in texts],
-            view.publication(state["submission"]).published_fields(),
-        )
+        files = [str(folder / name) for name in texts]
+        publication = view.publication(state["submission"]).published_fields()
         self.services.tell(
             ReportPublished(
                 execution_id=state["execution_id"],
@@ -186,21 +203,11 @@ class ClosingNodes:
         end: ContestUpdate = {"status": status, "message": message}
         return end if state["report"] else {**end, "messages": [answer(state, message)]}
 
-    async def _keep_edit(self, state: ContestState, submission: Submission, report: ResearchReport) -> str:
+    async def _keep_edit(self, submission: Submission, report: ResearchReport, options: ResolvedOptions) -> str:
         """The id of the submission with a person's report."""
-        folders = await self.services.sources.paths(state["options"]["documents"])
-        content = report.to_markdown(state["options"]["language"], folders=folders)
-        new = submission.model_copy(update={"report": report, "content": content})
-        return await self.services.submissions.put(new)
-
-    async def _pairwise_keys(self, view: ContestView) -> dict[str, float]:
-        """The outcome of the comparisons, on record and on the live board, so that all see one ranking."""
-        if not view.comparisons:
-            return {}
-        run, keys = await self.services.run(view.state), pairwise_keys(view.comparisons)
-        run.board.set_pairwise(run.execution_id, keys)
-        await self.services.record.set_pairwise(run.execution_id, keys)
-        return keys
+        folders = await self.services.sources.paths(options.documents)
+        content = report.to_markdown(options.language, folders=folders)
+        return await self.services.submissions.put(submission.model_copy(update={"report": report, "content": content}))
 
 
 def _printed(view: ContestView, submission: Submission, lines: Sequence[PublishedLine]) -> set[str]:
@@ -213,29 +220,17 @@ def _printed(view: ContestView, submission: Submission, lines: Sequence[Publishe
     return {each.statement for each in lines if (each.marks if is_search else each.text in submission.content)}
 
 
-def _sent_back(state: ContestState, reason: str, *, is_comment: bool) -> ContestUpdate:
+def _sent_back(
+    options: ResolvedOptions, reason: str, notes: Sequence[str], *, is_comment: bool, is_revised: bool
+) -> ContestUpdate:
     """The next step for a report that was not approved: one revision if the person said what to change."""
-    words, has_model = WORDS[state["options"]["language"]].notes, bool(state["options"]["models"])
-    if reason and has_model and state.get("revision", "") != "done":
+    words, has_model = WORDS[options.language].notes, bool(options.models)
+    if reason and has_model and not is_revised:
         return {"comment": reason, "revision": "asked", "problem": ""}
     if is_comment:
         return {"problem": words.revised_before if has_model else words.not_revisable}
     note = words.report_rejected.format(why=reason or words.no_reason)
-    return {"submission": None, "problem": "", "notes": [*state["notes"], note]}
-
-
-def _report_question(state: ContestState, submission: Submission) -> dict[str, Any]:
-    """The interrupt's payload: the report's parts, which may be edited; its sources may not."""
-    report, view = submission.report, ContestView(state)
-    description = WORDS[state["options"]["language"]].asked["merged" if view.editing.published else "report"]
-    return question(
-        "report",
-        {name: getattr(report, name) for name in EDITABLE},
-        description=description.format(team=view.winner.team.name if view.winner else "", theme=state["theme"]),
-        execution_id=state["execution_id"],
-        team_id=state["winner"] or "",
-        problem=state["problem"],
-    )
+    return {"submission": None, "problem": "", "notes": [*notes, note]}
 
 
 def edited_report(submission: Submission, values: Mapping[str, Any]) -> ResearchReport:
@@ -253,11 +248,13 @@ def edited_report(submission: Submission, values: Mapping[str, Any]) -> Research
     return report
 
 
-def metrics_of(view: ContestView, winner: TeamOutcome) -> list[MetricScore]:
+def _metrics_of(
+    view: ContestView, document: str | None, merged_scores: Sequence[Mapping[str, Any]]
+) -> list[MetricScore]:
     """What judges found of the submission that is published; [] if a person edited it."""
-    best, document = winner.best, view.state["submission"]
     if document == view.editing.document:
-        return [MetricScore.model_validate(item["score"]) for item in view.state.get("merged_scores", [])]
+        return [MetricScore.model_validate(item["score"]) for item in merged_scores]
+    best = view.winner.best if view.winner else None
     return best.metrics if best and best.submission == document else []
 
 
@@ -299,36 +296,36 @@ def _list_of(teams: Sequence[str], words: Words) -> str:
     return words.notes.several_teams.format(teams=words.between.join(teams[:-1]), last=teams[-1])
 
 
-async def whole_summary(services: Services, state: ContestState) -> ExecutionSummary | None:
+async def whole_summary(
+    in_short: Mapping[str, Any], view: ContestView, submissions: RecordDocuments[Submission]
+) -> ExecutionSummary:
     """The execution's summary, each team's best submission whole: the state holds only what it comes to."""
-    if not (in_short := state.get("summary")):
-        return None
     summary = ExecutionSummary.model_validate(in_short)
-    documents = {each.team_id: each.document for each in ContestView(state).outcomes}
+    documents = {each.team_id: each.document for each in view.in_the_running if each.document}
     for result in summary.team_results:
-        result.submission_content = (await services.require_submission(documents[result.team_id])).content
+        result.submission_content = (await submissions.get(documents[result.team_id])).content
     return summary
 
 
-async def _summary_of(services: Services, view: ContestView) -> ExecutionSummary:
-    """The execution when its teams are done."""
-    best = [(each, each.best, await services.require_submission(each.document)) for each in view.outcomes if each.best]
+def _summary_of(view: ContestView, task: Mapping[str, Any], submissions: Mapping[str, Submission]) -> ExecutionSummary:
+    """The execution when its teams are done. `submissions`: each team's best, by its id."""
     return ExecutionSummary(
-        task_id=view.state["task"]["task_id"],
-        user_prompt=view.state["task"]["user_prompt"],
+        task_id=task["task_id"],
+        user_prompt=task["user_prompt"],
         team_results=[
             RoundResult(
                 team_id=outcome.team_id,
                 team_name=outcome.team.name,
                 round_number=each.round_number,
-                submission_content=submission.report.executive_summary,
+                submission_content=submissions[outcome.team_id].report.executive_summary,
                 evaluation_score=each.score,
                 evaluation_feedback=each.feedback,
                 usage=each.usage,
                 execution_time_seconds=max(0.001, each.seconds),
                 completed_at=each.completed_at,
             )
-            for outcome, each, submission in best
+            for outcome in view.outcomes
+            if (each := outcome.best)
         ],
         team_statuses=[outcome.status for outcome in view.outcomes],
         best_team_id=view.winner.team_id if view.winner else None,
