@@ -162,13 +162,13 @@ async def open_edit(services: Services, state: ContestState) -> Edit:
     Raises:
         StoreError: a submission or a passage cannot be read.
     """
-    run, outcomes = await services.run(state), ContestView(state).mergeable
-    limits = run.profile("writer")
+    run, view = await services.run(state), ContestView(state)
+    limits, outcomes = run.profile("writer"), view.mergeable
     submissions = [await services.require_submission(outcome.document) for outcome in outcomes]
     sizes = [*accumulate(map(_size, submissions, outcomes))]
     fitting = max(FEWEST_REPORTS, sum(size <= limits.tokens // 2 for size in sizes))
     outcomes, submissions, size = outcomes[:fitting], submissions[:fitting], sizes[:fitting][-1]
-    if merged := ContestView(state).editing.document:
+    if merged := view.editing.document:
         size += _draft_size(await services.require_submission(merged))
     passages = await with_all_texts(services.documents, submissions)
     own = []
