@@ -74,13 +74,40 @@ class OpeningUpdate(TypedDict):
     sources_off: dict[str, str]
 
 
-def opening_update(state: Mapping[str, Any], opening: Opening, execution_id: str) -> OpeningUpdate:
+class ChatQuestion(NamedTuple):
+    """What a graph is asked, by theme or in a chat. `theme` is None where a message is newer.
+
+    `added` is the question as a message, if it was asked as a theme: each answer in a chat stands below its question.
+    `asked` is kept in state: it tells the next question from this.
+    """
+
+    theme: str | None
+    messages: Sequence[AnyMessage]
+    added: list[AnyMessage]
+    asked: dict[str, str]
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any]) -> "ChatQuestion":
+        """The question in a graph's state. On a thread that goes on, the theme there may be the last run's."""
+        theme, messages, before = state.get("theme"), state.get("messages", []), state.get("asked", {})
+        last = _last_human(messages)
+        message = (last.id or "") if last else ""
+        is_newer = message != before.get("message")
+        new_theme = None if is_newer and before.get("theme") == (theme or "") else theme
+        words = shorten(clean(str(new_theme or "")[: QUESTION_CHARACTERS + 1]).strip(), QUESTION_CHARACTERS)
+        added: list[AnyMessage] = []
+        if words and not (last and is_newer and str(last.text).strip() == words):
+            message = str(uuid4())
+            added = [HumanMessage(words, id=message)]
+        return cls(new_theme, messages, added, {"theme": theme or "", "message": message})
+
+
+def opening_update(question: ChatQuestion, opening: Opening, execution_id: str) -> OpeningUpdate:
     """A run that begins: what it is asked, and all that is settled of it."""
-    question = _question_in_chat(state)
     return OpeningUpdate(
         theme=opening.theme,
-        messages=question,
-        asked={**_asked_of(state, question), "theme": opening.theme},
+        messages=question.added,
+        asked={**question.asked, "theme": opening.theme},
         options=opening.options.model_dump(mode="json"),
         execution_id=execution_id,
         sources_off=opening.sources_off,
@@ -89,9 +116,8 @@ def opening_update(state: Mapping[str, Any], opening: Opening, execution_id: str
 
 def refuse(state: Mapping[str, Any], error: NodeError, fresh: Mapping[str, Any]) -> Command[Literal["__end__"]]:
     """Bad input ends a graph that is opened on its own with one line, and with `fresh` for what its keys held."""
-    why = known_cause(error, InputError)
-    question = _question_in_chat(state)
-    update = {**fresh, "asked": _asked_of(state, question), "messages": [*question, AIMessage(str(why))]}
+    why, question = known_cause(error, InputError), ChatQuestion.of(state)
+    update = {**fresh, "asked": question.asked, "messages": [*question.added, AIMessage(str(why))]}
     return Command(update=update, goto="__end__")
 
 
@@ -119,23 +145,6 @@ def problem_alone(state: Mapping[str, Any], error: NodeError) -> str:
     return str(why)
 
 
-def _asked_of(state: Mapping[str, Any], question: Sequence[AnyMessage] = ()) -> dict[str, str]:
-    """What a graph is asked, by theme and by chat: kept in state as `asked`, it tells the next question from this.
-
-    `question`: what the graph adds to the chat itself.
-    """
-    last = _last_human([*state.get("messages", []), *question])
-    return {"theme": state.get("theme") or "", "message": (last.id or "") if last else ""}
-
-
-def _question_in_chat(state: Mapping[str, Any]) -> list[AnyMessage]:
-    """The question as a message, where it was asked as a theme: each answer in a chat stands below its question."""
-    theme = shorten(clean(str(_new_theme(state) or "")[: QUESTION_CHARACTERS + 1]).strip(), QUESTION_CHARACTERS)
-    last = _last_human(state.get("messages", []))
-    is_asked = last and last.id != state.get("asked", {}).get("message") and str(last.text).strip() == theme
-    return [HumanMessage(theme, id=str(uuid4()))] if theme and not is_asked else []
-
-
 def answer(state: Mapping[str, Any], text: str) -> AIMessage:
     """A run's one message in its chat. Told again, it takes its own place."""
     return AIMessage(text, id=f"answer-{state['execution_id']}")
@@ -146,20 +155,17 @@ def is_alone(state: Mapping[str, Any]) -> bool:
     return "options" not in state or "asked" in state
 
 
-async def open_question(services: Services, state: Mapping[str, Any], context: Record | None) -> Opening:
-    """`check_run` with what is new in a graph's state, unless an entry point has checked it.
-
-    On a thread that goes on, the theme in the state may be the last run's.
+async def open_question(services: Services, question: ChatQuestion, context: Record | None) -> Opening:
+    """`check_run` with what a graph is asked, unless an entry point has checked it.
 
     Raises:
         InputError: as `check_run`.
         StoreError: as `check_run`.
     """
-    theme, messages, options = _new_theme(state), state.get("messages", []), run_options(context)
-    opening = _CHECKED_OPENING.get()
-    if opening and (opening.theme, opening.request) == (question_of(theme, messages), options):
+    options, opening = run_options(context), _CHECKED_OPENING.get()
+    if opening and (opening.theme, opening.request) == (question_of(question.theme, question.messages), options):
         return opening
-    return await check_run(services, theme, messages, options)
+    return await check_run(services, question.theme, question.messages, options)
 
 
 @contextmanager
@@ -170,13 +176,6 @@ def checked_run(opening: Opening) -> Iterator[None]:
         yield
     finally:
         _CHECKED_OPENING.reset(token)
-
-
-def _new_theme(state: Mapping[str, Any]) -> str | None:
-    """The theme, unless a message is newer."""
-    before, now = state.get("asked", {}), _asked_of(state)
-    is_old = before.get("theme") == now["theme"] and before.get("message") != now["message"]
-    return None if is_old else state.get("theme")
 
 
 async def check_run(

@@ -45,7 +45,7 @@ from contend.models.events import CriteriaSet, RunStarted
 from contend.models.options import RunOptions
 from contend.models.research import ResearchReport
 from contend.models.task import OrchestratorTask
-from contend.preflight import CONTEST_STEPS, Opening, check_steps, open_question, opening_update, refuse
+from contend.preflight import CONTEST_STEPS, ChatQuestion, Opening, check_steps, open_question, opening_update, refuse
 from contend.research.looking import ActionNodes
 from contend.research.state import EMPTY_LIST
 from contend.run_context import RunContext, identity, thread_of
@@ -87,7 +87,8 @@ class OpeningNode:
         options = state.get("run_options")
         check_steps(CONTEST_STEPS)
         request = runtime.context if options is None else RunOptions.model_validate(options)
-        opening = await open_question(self.services, state, request)
+        question = ChatQuestion.of(state)
+        opening = await open_question(self.services, question, request)
         if opening.options.approve and thread_of(runtime) is None:
             raise InputError(
                 "approve: without a thread nothing is kept that an answer could go on with: give a thread id"
@@ -96,7 +97,7 @@ class OpeningNode:
         await self._enter(opening, execution_id, thread_id)
         return {
             **EMPTY,
-            **opening_update(state, opening, execution_id),
+            **opening_update(question, opening, execution_id),
             "earlier": _earlier(state.get("report"), state.get("earlier", "")),
             "last_submission": state.get("submission") or state.get("last_submission"),
             "task": self._task(opening, execution_id),

@@ -22,6 +22,7 @@ from contend.langgraph_compat import add_node, add_routes
 from contend.models.options import DEPTHS, ResearchOptions, ResolvedOptions, RunOptions, TeamConfig
 from contend.models.record import Record
 from contend.preflight import (
+    ChatQuestion,
     answer,
     check_steps,
     is_alone,
@@ -108,7 +109,8 @@ class ResearchAlone:
 
     async def open_run(self, state: ResearchState, runtime: Runtime[Record]) -> ResearchUpdate:
         """Theme, options and a plain team."""
-        opening = await open_question(self.services, state, runtime.context)
+        question = ChatQuestion.of(state)
+        opening = await open_question(self.services, question, runtime.context)
         check_steps(steps_alone(opening.options))
         if not opening.options.sources:
             raise InputError("sources: none is on; give documents, or see `contend doctor`")
@@ -120,7 +122,7 @@ class ResearchAlone:
         await self.services.open_run(execution_id, opening.options).keep_options()
         return {
             **FRESH,
-            **opening_update(state, opening, execution_id),
+            **opening_update(question, opening, execution_id),
             "team": team.model_dump(mode="json"),
             "round_number": 1,
             "brief": "",

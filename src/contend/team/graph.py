@@ -27,6 +27,7 @@ from contend.models.record import Record
 from contend.models.round import Judgment, Round, best_round
 from contend.models.task import CallUsage
 from contend.preflight import (
+    ChatQuestion,
     answer,
     check_steps,
     is_alone,
@@ -273,12 +274,13 @@ class TeamAlone:
 
     async def open_run(self, state: TeamState, runtime: Runtime[Record]) -> TeamUpdate:
         """Theme, options and the first team that may enter."""
-        opening = await open_question(self.services, state, runtime.context)
+        question = ChatQuestion.of(state)
+        opening = await open_question(self.services, question, runtime.context)
         check_steps(steps_alone(opening.options))
         team, (execution_id, thread_id) = opening.teams[0], identity(runtime)
         run = self.services.open_run(execution_id, opening.options)
         await run.enter([team], theme=opening.theme, thread_id=thread_id)
-        return {**FRESH, **opening_update(state, opening, execution_id), "team": team.model_dump(mode="json")}
+        return {**FRESH, **opening_update(question, opening, execution_id), "team": team.model_dump(mode="json")}
 
     async def set_criteria(self, state: TeamState) -> TeamUpdate:
         """What a report on this question has to do: judges alone read it."""
