@@ -1,9 +1,10 @@
 """Before anything is spent: all that can be refused of a run is, by `check_run`, once; faults are InputErrors."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from uuid import uuid4
 
@@ -15,18 +16,23 @@ from typing_extensions import TypedDict
 
 from contend.criteria import is_judged_by_criteria
 from contend.errors import ContendError, InputError
+from contend.extensions import Extensions
+from contend.graph_teams import TeamGraphs
 from contend.langgraph_compat import known_cause
 from contend.learning.curator import read_sections
 from contend.llm.budget import require_price
+from contend.llm.recording import Recording
 from contend.models.evaluation import CODE_METRIC_NAMES, CriteriaFile
-from contend.models.options import DEPTHS, EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig, run_options
+from contend.models.options import DEPTHS, ResolvedOptions, RunOptions, TeamConfig, run_options
 from contend.models.record import QUESTION_CHARACTERS, Language, Record
 from contend.models.task import checked_theme
+from contend.prompts import PromptLibrary
 from contend.readiness import NotReady, check_contexts, check_ready, models_of_run
 from contend.registry import team_kind
 from contend.services import Services
 from contend.settings import RunSetup, environment_options
-from contend.settings.files import criteria_fingerprint, read_criteria
+from contend.settings.files import Config, criteria_fingerprint, read_criteria
+from contend.sources.source_set import SourceSet
 from contend.stores.checkpoints import check_checkpointer
 from contend.text import WORDS, clean, estimate_tokens, reason_text, shorten
 
@@ -190,20 +196,20 @@ async def check_run(
     request = context or RunOptions()
     question = question_of(theme, messages)
     setup = _settle_kind(services.resolve(request, theme=question))
-    _check_own(services, setup)
+    _check_own(services.extensions, setup)
     documents = [str(services.settings.locate(path)) for path in setup.options.documents]
-    here = {"documents": documents, **_recording_options(services, request, setup.options)}
+    here = {"documents": documents, **_recording_options(services.models.recording, request, setup.options)}
     setup = setup._replace(options=setup.options.model_copy(update=here))
-    written = await asyncio.to_thread(_written_criteria, services, setup.options)
+    written = await asyncio.to_thread(_written_criteria, services.folder, services.library, setup.options)
     setup = setup._replace(options=setup.options.model_copy(update={"criteria_file": written}))
     await asyncio.to_thread(_check_files, services, setup)
     store_warnings = await check_checkpointer(services.settings)
-    on, off = await _check_sources(services, setup)
+    on, off = await _check_sources(services.sources, setup)
     teams = _teams_with_sources(setup.teams, on, by_caller=request.teams is not None)
     if not setup.teams_named:
         teams = _entering(teams, on, setup.options)
     teams = [team.model_copy(update={"sources": on}) if _takes_every_source(team) else team for team in teams]
-    graph_warnings = await check_graphs(services, teams)
+    graph_warnings = await _check_graphs(services.graphs, teams)
     contexts = await services.models.contexts(models_of_run(setup.options, teams))
     if not setup.options.recorded:
         check_contexts(contexts)
@@ -223,7 +229,9 @@ async def check_run(
         teams=teams,
         sources_off={name: reason_text(reason, options.language) for name, reason in off.items()},
         warnings=[*([warning] if warning and not options.recorded else []), *graph_warnings, *store_warnings],
-        fingerprint=await asyncio.to_thread(config_fingerprint, services, options),
+        fingerprint=await asyncio.to_thread(
+            config_fingerprint, services.config, services.library, services.folder, options
+        ),
         left_out=await services.sources.left_out(options.documents, read=False, language=options.language)
         if "local" in on
         else [],
@@ -242,20 +250,17 @@ def _check_length(question: str, options: ResolvedOptions) -> None:
         )
 
 
-def _recording_options(services: Services, request: RunOptions, options: ResolvedOptions) -> dict[str, object]:
+def _recording_options(recording: Recording | None, request: RunOptions, options: ResolvedOptions) -> dict[str, object]:
     """What follows for the options from the recording that is played, if one is: its models play all roles."""
-    if services.models.recording is None:
+    if recording is None:
         return {}
     if request.model or request.models:
         raise InputError(
-            f"model {request.model or request.models}: the replies of {services.models.recording.file} are played, and "
-            "no model is asked: leave --model or the replay out"
+            f"model {request.model or request.models}: the replies of {recording.file} are played, and no model is "
+            "asked: leave --model or the replay out"
         )
-    summary = services.models.recording.summary
-    return {
-        "models": {**dict.fromkeys(options.models, summary.model), **services.models.recording.models},
-        "recorded": summary,
-    }
+    summary = recording.summary
+    return {"models": {**dict.fromkeys(options.models, summary.model), **recording.models}, "recorded": summary}
 
 
 def question_of(theme: str | None, messages: Sequence[AnyMessage] = ()) -> str:
@@ -274,18 +279,20 @@ def _last_human(messages: Sequence[AnyMessage]) -> AnyMessage | None:
     return next((message for message in reversed(messages) if message.type == "human"), None)
 
 
-def config_fingerprint(services: Services, options: ResolvedOptions) -> dict[str, str]:
+def config_fingerprint(
+    config: Config, library: PromptLibrary, folder: Path, options: ResolvedOptions
+) -> dict[str, str]:
     """What a resume compares: config files in effect, people's criteria, prompts, the environment's depth. Blocking."""
     depth = environment_options().depth
     return {
-        **services.config.fingerprint,
-        **criteria_fingerprint(services.folder, options.criteria),
-        "prompts": services.library.fingerprint(options.language),
+        **config.fingerprint,
+        **criteria_fingerprint(folder, options.criteria),
+        "prompts": library.fingerprint(options.language),
         **({"CONTEND_DEPTH": depth} if depth else {}),
     }
 
 
-def _written_criteria(services: Services, options: ResolvedOptions) -> CriteriaFile | None:
+def _written_criteria(folder: Path, library: PromptLibrary, options: ResolvedOptions) -> CriteriaFile | None:
     """People's criteria, if the run names some; a search has no judges.
 
     Raises:
@@ -293,8 +300,8 @@ def _written_criteria(services: Services, options: ResolvedOptions) -> CriteriaF
     """
     if not options.criteria:
         return None
-    written = read_criteria(services.folder, options.criteria)
-    if options.models and not is_judged_by_criteria(services.library, options):
+    written = read_criteria(folder, options.criteria)
+    if options.models and not is_judged_by_criteria(library, options):
         raise InputError(
             f"criteria = {options.criteria!r}: no judge here goes by criteria: metric coverage is left out or has a "
             "rubric or model of its own, or prompts/evaluator/metric is your own; change that, or leave criteria out"
@@ -302,28 +309,14 @@ def _written_criteria(services: Services, options: ResolvedOptions) -> CriteriaF
     return written if options.models else None
 
 
-def check_sections(services: Services) -> None:
-    """Learning reads the playbooks' sections when all else is paid for.
-
-    Raises:
-        InputError: their file is malformed.
-    """
-    read_sections(services.config.files["config/sections.yaml"], dataset="")
-
-
 def _check_files(services: Services, setup: RunSetup) -> None:
     options = setup.options
     if options.learn:
-        check_sections(services)
+        # Learning reads the sections when all else is paid for.
+        read_sections(services.config.files["config/sections.yaml"], dataset="")
     services.sources.get("local", options.documents)
     services.library.check(options.language)
-    _check_metrics(services, options.evaluator)
-    if options.max_usd is not None and not options.recorded:
-        require_price(models_of_run(options, setup.teams), services.config.models.prices)
-
-
-def _check_metrics(services: Services, evaluator: EvaluatorConfig) -> None:
-    for metric in evaluator.metrics:
+    for metric in options.evaluator.metrics:
         if metric.kind == "code" and metric.name not in CODE_METRIC_NAMES:
             names = ", ".join(CODE_METRIC_NAMES)
             raise InputError(f"evaluator.metrics: no metric by code is named {metric.name!r}; choose from {names}")
@@ -331,6 +324,8 @@ def _check_metrics(services: Services, evaluator: EvaluatorConfig) -> None:
             services.rubric(metric, "en")
         if metric.kind == "python":
             services.metric(metric)
+    if options.max_usd is not None and not options.recorded:
+        require_price(models_of_run(options, setup.teams), services.config.models.prices)
 
 
 def _settle_kind(setup: RunSetup) -> RunSetup:
@@ -354,9 +349,8 @@ def _settle_kind(setup: RunSetup) -> RunSetup:
     return setup._replace(options=options, teams=searching[:1] or [SEARCH], teams_named=True)
 
 
-def _check_own(services: Services, setup: RunSetup) -> None:
+def _check_own(extensions: Extensions, setup: RunSetup) -> None:
     """Refuse a caller's sources and metrics in a run without a language model, which would ignore them."""
-    extensions = services.extensions
     if not setup.options.models and (names := [*extensions.sources, *extensions.metrics]):
         raise InputError(
             f"{', '.join(names)}: only teams with a language model search sources of your own and are scored: set "
@@ -364,13 +358,13 @@ def _check_own(services: Services, setup: RunSetup) -> None:
         )
 
 
-def _source_names(services: Services, setup: RunSetup) -> list[str]:
+def _source_names(factories: Collection[str], setup: RunSetup) -> list[str]:
     """Those of the run that a team searches; one that there is not is among them, to be refused."""
-    names = setup.options.sources or list(services.sources.factories)
+    names = setup.options.sources or [*factories]
     searchable = {name for team in setup.teams for name in team.sources}
     if any(_takes_every_source(team) for team in setup.teams):
         searchable |= {*setup.options.sources, *(["local"] if setup.options.documents else [])}
-    return [name for name in names if name in searchable or name not in services.sources.factories]
+    return [name for name in names if name in searchable or name not in factories]
 
 
 def _takes_every_source(team: TeamConfig) -> bool:
@@ -378,15 +372,15 @@ def _takes_every_source(team: TeamConfig) -> bool:
     return team.kind == "graph" and not team.sources and not team.url
 
 
-async def _check_sources(services: Services, setup: RunSetup) -> tuple[list[str], dict[str, str]]:
-    names = _source_names(services, setup)
+async def _check_sources(source_set: SourceSet, setup: RunSetup) -> tuple[list[str], dict[str, str]]:
+    names = _source_names(source_set.factories, setup)
     documents = setup.options.documents
     # In a thread: a source of another kind than local documents is built here, and looks at their paths, too.
-    sources = await asyncio.to_thread(lambda: [services.sources.get(name, documents) for name in names])
+    sources = await asyncio.to_thread(lambda: [source_set.get(name, documents) for name in names])
     reasons = dict(zip(names, await asyncio.gather(*(source.check() for source in sources)), strict=True))
     off = {name: reason for name, reason in reasons.items() if reason is not None}
     on = [name for name in names if name not in off]
-    field = "`documents`" if services.served else "`documents` (--docs)"
+    field = "`documents`" if source_set.served else "`documents` (--docs)"
     field += " that can be read" if setup.options.documents else ""
     if not on and not setup.options.models:
         why = off.get("local", "it is not among the run's sources")
@@ -429,7 +423,7 @@ def _has_source(team: TeamConfig, on: Sequence[str], *, by_caller: bool) -> bool
     return any(name in on for name in names)
 
 
-async def check_graphs(services: Services, teams: Sequence[TeamConfig]) -> list[str]:
+async def _check_graphs(graphs: TeamGraphs, teams: Sequence[TeamConfig]) -> list[str]:
     """Whether the graphs that teams bring can be loaded or asked; a line for each whose cost nobody is told.
 
     Raises:
@@ -437,11 +431,11 @@ async def check_graphs(services: Services, teams: Sequence[TeamConfig]) -> list[
     """
     with_graphs = [team for team in teams if team.kind == "graph"]
     for team in with_graphs:
-        services.graphs.forget(team)
-    graphs = await asyncio.gather(*(services.graphs.get(team) for team in with_graphs))
+        graphs.forget(team)
+    loaded = await asyncio.gather(*(graphs.get(team) for team in with_graphs))
     return [
         f"team {team.team_id} runs on {team.url}: what its model calls cost is not known, and no budget holds them"
-        for team, graph in zip(with_graphs, graphs, strict=True)
+        for team, graph in zip(with_graphs, loaded, strict=True)
         if not graph.counts
     ]
 

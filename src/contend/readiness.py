@@ -14,6 +14,7 @@ from contend.errors import InputError
 from contend.llm import CONTEXT_REMEDY, LEAST_CONTEXT_TOKENS, ModelContext
 from contend.llm.endpoint import Endpoint, NoAnswer, SlowAnswer
 from contend.llm.listing import missing_models
+from contend.llm.models import LanguageModels
 from contend.models.options import ResolvedOptions, Role, TeamConfig
 from contend.services import Services
 from contend.text import shorten
@@ -47,20 +48,16 @@ async def check_ready(services: Services, options: ResolvedOptions, teams: Seque
     """
     await asyncio.to_thread(check_folder, services.folder, "workspace")
     await services.record.check()
-    _check_recording(services, options)
-    return [] if services.models.recording else await check_models(services, models_of_run(options, teams))
-
-
-def _check_recording(services: Services, options: ResolvedOptions) -> None:
-    """A run goes on as it began: from recorded replies, or from a model's."""
     file = services.settings.record
     if file is not None and services.settings.locate(str(file)).is_dir():
         raise NotReady(f"CONTEND_RECORD {file} is a folder", "name a file")
+    # A run goes on as it began: from recorded replies, or from a model's.
     if options.recorded and services.models.recording is None:
         recording = f"{options.recorded.recorded_on} (model {options.recorded.model})"
         raise NotReady(f"the run plays replies recorded on {recording}", "set CONTEND_REPLAY to that recording")
     if services.models.recording and not options.recorded:
         raise NotReady("the run began with a model's own replies", "leave CONTEND_REPLAY out")
+    return [] if services.models.recording else await check_models(services.models, models_of_run(options, teams))
 
 
 def check_folder(folder: Path, name: str) -> None:
@@ -104,18 +101,17 @@ def models_of_run(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> list
     return sorted(names)
 
 
-async def check_models(services: Services, models: Sequence[str]) -> list[str]:
+async def check_models(models: LanguageModels, names: Sequence[str]) -> list[str]:
     """Whether the endpoints answer and have the models; warnings, a line each, where they do not tell.
 
     Raises:
         InputError: an address or key cannot be one.
         NotReady: an endpoint does not answer, refuses the key, or lists models without one that is wanted.
     """
-    if homeless := [model for model in models if services.models.lack(model)]:
+    if homeless := [name for name in names if models.lack(name)]:
         lack = f"no OPENAI_API_KEY or OPENAI_BASE_URL is set, and the run would ask {_some(homeless)}"
         raise NotReady(lack, "set one, or name no model for a search of your documents")
-    places = services.models.by_endpoint(models)
-    checks = (_check_endpoint(endpoint, list(names.values())) for endpoint, names in places)
+    checks = (_check_endpoint(endpoint, list(there.values())) for endpoint, there in models.by_endpoint(names))
     return [warning for warnings in await asyncio.gather(*checks) for warning in warnings]
 
 

@@ -177,7 +177,8 @@ async def _refuse_lost_run(services: Services, thread_id: str) -> None:
 
 def _check_fingerprint(services: Services, thread_id: str, state: Mapping[str, Any]) -> None:
     began = state["fingerprint"]
-    now = config_fingerprint(services, ResolvedOptions.model_validate(state["options"]))
+    options = ResolvedOptions.model_validate(state["options"])
+    now = config_fingerprint(services.config, services.library, services.folder, options)
     names = sorted(name for name in began.keys() | now.keys() if began.get(name) != now.get(name))
     if names:
         raise RunChanged(

@@ -12,16 +12,21 @@ from rich.text import Text
 from contend.cli import COMMAND, is_japanese, tr, ui
 from contend.cli.server import has_serve_extra
 from contend.errors import ContendError, InputError, StoreError
+from contend.graph_teams import TeamGraphs
+from contend.learning.curator import read_sections
 from contend.llm.address import EndpointAddress
 from contend.llm.endpoint import NoAnswer
 from contend.llm.listing import listed_models
+from contend.llm.models import LanguageModels
 from contend.models.options import RunOptions, TeamConfig
-from contend.preflight import check_sections, judges_warning
-from contend.prompts.library import LANGUAGES
+from contend.preflight import judges_warning
+from contend.prompts.library import LANGUAGES, PromptLibrary
 from contend.readiness import NotReady, check_contexts, check_folder, check_models, models_of_run
 from contend.services import Services
 from contend.settings import RunSetup, Settings
+from contend.sources.source_set import SourceSet
 from contend.stores.checkpoints import CHECKPOINTERS, check_checkpointer, has_checkpoints, open_checkpointer
+from contend.stores.record import RecordStore
 
 State = Literal["ok", "off", "warning", "fault"]
 _MOST_MODELS = 5
@@ -69,7 +74,7 @@ async def _checks(settings: Settings) -> list[Check]:
     workspace = await _check("workspace", _workspace(settings))
     try:
         services = await asyncio.to_thread(Services, settings)
-        await asyncio.to_thread(check_sections, services)
+        await asyncio.to_thread(read_sections, services.config.files["config/sections.yaml"], dataset="")
     except InputError as error:
         remedy = tr("see `contend config show` once it is mended")
         return [workspace, ("config", Finding("fault", str(error), remedy))]
@@ -83,23 +88,23 @@ async def _checks_of(services: Services, servers: Sequence[Server]) -> list[Chec
     teams, setup = services.config.teams, services.resolve(RunOptions())
     models = models_of_run(setup.options, setup.teams)
     sources = [
-        _check(f"source {name}", _source(services, name, setup.options.documents), _source_remedy(name))
+        _check(f"source {name}", _source(services.sources, name, setup.options.documents), _source_remedy(name))
         for name in services.sources.factories
     ]
     graphs = [
-        _check(f"team {team.team_id}", _graph(services, team), tr("mend {file}", file="config/teams"))
+        _check(f"team {team.team_id}", _graph(services.graphs, team), tr("mend {file}", file="config/teams"))
         for team in teams.values()
         if team.kind == "graph"
     ]
     prompt_remedy = tr("mend the file, or delete it to have the shipped prompt back")
     return [
         ("config", Finding("ok", f"{ui.counted(len(teams), 'team')}: {', '.join(teams)}")),
-        await _check("prompts", _prompts(services), prompt_remedy),
-        await _check("model", _model(services, models, servers)),
-        *([await _check("context", _context(services, models)), ("judges", _judges(setup))] if models else []),
+        await _check("prompts", _prompts(services.library), prompt_remedy),
+        await _check("model", _model(services.models, models, servers)),
+        *([await _check("context", _context(services.models, models)), ("judges", _judges(setup))] if models else []),
         *await asyncio.gather(*sources),
         *await asyncio.gather(*graphs),
-        await _check("record", _record(services)),
+        await _check("record", _record(services.record)),
         await _check("checkpointer", _checkpointer(services.settings)),
         ("serve", _serve()),
         *(("local server", Finding("ok", f"{server.url} ({_server_text(server)})")) for server in servers),
@@ -124,49 +129,44 @@ async def _workspace(settings: Settings) -> Finding:
     return Finding("ok", place)
 
 
-async def _prompts(services: Services) -> Finding:
+async def _prompts(library: PromptLibrary) -> Finding:
     for language in LANGUAGES:
-        await asyncio.to_thread(services.library.check, language)
-    count = ui.counted(len(services.library.names()), "prompt")
+        await asyncio.to_thread(library.check, language)
+    count = ui.counted(len(library.names()), "prompt")
     words = tr("{prompts} render in {languages}", prompts=count, languages=", ".join(LANGUAGES))
     return Finding("ok", words)
 
 
-async def _model(services: Services, models: Sequence[str], servers: Sequence[Server]) -> Finding:
+async def _model(models: LanguageModels, names: Sequence[str], servers: Sequence[Server]) -> Finding:
     """Whether the endpoint answers and has the models; without one, what else there is."""
-    if not services.models.are_set():
+    if not models.are_set():
         lines = tr("no OPENAI_API_KEY or OPENAI_BASE_URL: contend searches your documents, without a language model")
         return Finding("off", lines, _offer(servers))
-    if services.models.recording:
-        recording = services.models.recording.summary
+    if models.recording:
+        recorded = models.recording.summary
         lines = tr(
             "replies recorded on {day} (model {model}) are played; no model is asked",
-            day=recording.recorded_on,
-            model=recording.model,
+            day=recorded.recorded_on,
+            model=recorded.model,
         )
         return Finding("ok", lines)
-    if warnings := await check_models(services, models):
+    if warnings := await check_models(models, names):
         return Finding("warning", "; ".join(warnings))
-    places = services.models.by_endpoint(models)
     lines = "; ".join(
-        tr("{endpoint} has {models}", endpoint=endpoint.address, models=", ".join(names.values()))
-        for endpoint, names in places
+        tr("{endpoint} has {models}", endpoint=endpoint.address, models=", ".join(there.values()))
+        for endpoint, there in models.by_endpoint(names)
     )
     return Finding("ok", lines)
 
 
-async def _context(services: Services, models: Sequence[str]) -> Finding:
+async def _context(models: LanguageModels, names: Sequence[str]) -> Finding:
     """How much each model can read, and who says so."""
-    contexts = await services.models.contexts(models)
-    if not services.models.recording:
+    contexts = await models.contexts(names)
+    if not models.recording:
         check_contexts(contexts)
     lines = "; ".join(f"{name} {ui.counted(tokens, 'token')} ({origin})" for name, (tokens, origin) in contexts.items())
-    unknown_sizes = [name for name, context in contexts.items() if context.origin == "default"]
-    if unknown_sizes:
-        remedy = tr(
-            "say how much {models} can read: [context] in the workspace's config/models.toml",
-            models=", ".join(unknown_sizes),
-        )
+    if unknown := ", ".join(name for name, context in contexts.items() if context.origin == "default"):
+        remedy = tr("say how much {models} can read: [context] in the workspace's config/models.toml", models=unknown)
         return Finding("warning", lines, remedy)
     return Finding("ok", lines)
 
@@ -198,8 +198,8 @@ def _offer(servers: Sequence[Server]) -> str:
     )
 
 
-async def _source(services: Services, name: str, documents: Sequence[str]) -> Finding:
-    reason = await services.sources.get(name, documents).check()
+async def _source(sources: SourceSet, name: str, documents: Sequence[str]) -> Finding:
+    reason = await sources.get(name, documents).check()
     if reason is None:
         return Finding("ok", tr("on"))
     remedies = {"local": "give --docs PATH to a run", "tavily": "set TAVILY_API_KEY to search the web"}
@@ -211,14 +211,14 @@ def _source_remedy(name: str) -> str:
     return tr("mend {file}", file=own if name == "local" else "config/sources.toml")
 
 
-async def _graph(services: Services, team: TeamConfig) -> Finding:
-    await services.graphs.get(team)
+async def _graph(graphs: TeamGraphs, team: TeamConfig) -> Finding:
+    await graphs.get(team)
     return Finding("ok", tr("{graph} can play", graph=team.graph or f"{team.assistant} ({team.url})"))
 
 
-async def _record(services: Services) -> Finding:
-    await services.record.check()
-    count = len(await services.record.executions(limit=1000))
+async def _record(record: RecordStore) -> Finding:
+    await record.check()
+    count = len(await record.executions(limit=1000))
     return Finding("ok", ui.counted(count, "run") if count else tr("no runs yet"))
 
 
