@@ -226,7 +226,7 @@ class Batch:
     async def _work(self, services: Services, remaining: Iterator[BatchQuestion]) -> None:
         for question in remaining:
             try:
-                result = _result(await _outcome(services, question))
+                result = await _result(services, question)
             except (ContendError, OSError) as error:
                 reason = ui.system_fault(error) if isinstance(error, OSError) else str(error)
                 result = {"status": "not run", "message": reason}
@@ -286,18 +286,15 @@ async def _check(services: Services, questions: Sequence[BatchQuestion]) -> None
             raise InputError(f"{each.where}: {error}") from error
 
 
-async def _outcome(services: Services, question: BatchQuestion) -> app.RunOutcome:
-    """A run's end: of one that ended before, of one that goes on, or of a new one."""
+async def _result(services: Services, question: BatchQuestion) -> dict[str, Any]:
+    """The result of a finished, resumed or new run."""
     on_event = ui.say_line if COMMAND.as_json else None
     try:
-        return await app.resume(question.thread, services=services, on_event=on_event)
+        outcome = await app.resume(question.thread, services=services, on_event=on_event)
     except UnknownThread:
-        return await app.run(
+        outcome = await app.run(
             question.theme, thread_id=question.thread, options=question.options, services=services, on_event=on_event
         )
-
-
-def _result(outcome: app.RunOutcome) -> dict[str, Any]:
     return {
         "status": "waiting" if outcome.questions else outcome.status,
         "message": outcome.message,
