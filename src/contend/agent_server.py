@@ -361,7 +361,8 @@ def note_rollbacks(saver: BaseCheckpointSaver[Any]) -> None:
         for thread_id in threads:
             latest = await saver.aget_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
             values = latest.checkpoint["channel_values"] if latest else {}
-            await run_guard.note_rollback(services, thread_id, values.get("execution_id", ""))
+            stopped = await run_guard.note_rollback(services.record, thread_id, values.get("execution_id", ""))
+            services.close_run(stopped)
 
     async def note_deletion(runs: Iterable[str], threads: Iterable[str]) -> None:
         task = asyncio.create_task(note(threads))

@@ -3,8 +3,9 @@
 import asyncio
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple, cast
 from uuid import uuid4
 
@@ -36,7 +37,7 @@ from contend.readiness import check_ready
 from contend.services import Services, open_services
 from contend.settings import Settings
 from contend.sources.uploads import delete_uploads
-from contend.stores import Lease, checked_thread, lease, resume_command, text_id, thread_name
+from contend.stores import DocumentStore, Lease, checked_thread, lease, resume_command, text_id, thread_name
 from contend.stores.checkpoints import has_checkpoints, keep_latest_run, open_checkpointer
 
 OnEvent = Callable[[AnyEvent], None]
@@ -202,15 +203,15 @@ async def resume(
             before = await going.snapshot(subgraphs=True)
             if run_guard.is_finished(before) and not run_guard.lost_every_team(before):
                 chosen_answers([], decision, answers)
-                return await _outcome(live, thread, before, went_on=False)
+                return await going.outcome(before, went_on=False)
             await run_guard.check_resumable(live, thread, before, force=force)
             async with lease(live.settings, thread) as thread_lease:
                 before = await going.snapshot()
-                await _check_ready_again(live, before)
+                await going.check_ready_again(before)
                 if run_guard.lost_every_team(before):
                     before = await going.begin_again()
                 by_question = chosen_answers(open_questions(before.interrupts), decision, answers)
-                await run_guard.note_going_on(live, before, by_question)
+                await run_guard.note_going_on(live.record, before, by_question)
                 outcome = await going.drive(Command(resume=by_question) if by_question else None, thread_lease)
         return outcome.model_copy(update={"notices": thread_lease.notices})
 
@@ -222,8 +223,8 @@ async def status(thread_id: str, *, services: Services | None = None, settings: 
         UnknownThread: no run is known under this thread.
     """
     thread = checked_thread(thread_id)
-    async with open_services(settings, services=services) as live:
-        return await _where_it_stands(live, thread, await _snapshot(live, thread))
+    async with open_services(settings, services=services) as live, _known_thread(live, thread) as known:
+        return await known.standing(await known.snapshot())
 
 
 async def check_goes_on(thread_id: str, *, services: Services) -> RunOutcome:
@@ -236,32 +237,11 @@ async def check_goes_on(thread_id: str, *, services: Services) -> RunOutcome:
         StoreError: it began in another workspace.
     """
     thread = checked_thread(thread_id)
-    snapshot = await _snapshot(services, thread, subgraphs=True)
-    if not run_guard.is_finished(snapshot):
-        await run_guard.check_resumable(services, thread, snapshot)
-    return await _where_it_stands(services, thread, snapshot)
-
-
-async def _snapshot(live: Services, thread: str, *, subgraphs: bool = False) -> StateSnapshot:
-    if not has_checkpoints(live.settings):
-        raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
-    async with _open_thread(live, thread) as run_of_thread:
-        return await run_of_thread.snapshot(subgraphs=subgraphs)
-
-
-async def _where_it_stands(live: Services, thread: str, snapshot: StateSnapshot) -> RunOutcome:
-    if run_guard.is_unopened(snapshot):
-        message = f"stopped before it began; go on with `{resume_command(thread)}`"
-        values = {"execution_id": "", "status": "interrupted", "message": message, "went_on": False}
-        return RunOutcome(thread_id=thread, theme=snapshot.values.get("theme", ""), **values)
-    _check_has_run(thread, snapshot)
-    return await _outcome(live, thread, snapshot, went_on=False)
-
-
-def _check_has_run(thread: str, snapshot: StateSnapshot) -> None:
-    run_guard.check_contest(thread, snapshot)
-    if not snapshot.values.get("execution_id"):
-        raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
+    async with _known_thread(services, thread) as known:
+        snapshot = await known.snapshot(subgraphs=True)
+        if not run_guard.is_finished(snapshot):
+            await run_guard.check_resumable(services, thread, snapshot)
+        return await known.standing(snapshot)
 
 
 async def learn_from(
@@ -275,9 +255,9 @@ async def learn_from(
         ModelError: the reflector's model failed.
     """
     thread = checked_thread(thread_id)
-    async with open_services(settings, services=services) as live:
-        snapshot = await _snapshot(live, thread)
-        _check_has_run(thread, snapshot)
+    async with open_services(settings, services=services) as live, _known_thread(live, thread) as known:
+        snapshot = await known.snapshot()
+        known.check_has_run(snapshot)
         if not snapshot.values.get("outcomes"):
             raise InputError(f"thread {thread!r}: no team has ended yet: `{resume_command(thread)}` goes on with it")
         state = cast("ContestState", snapshot.values)
@@ -311,8 +291,8 @@ async def delete(thread_id: str, *, services: Services) -> DeletedThread:
         raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
     async with lease(services.settings, thread):
         by_thread = await services.record.submission_documents()
-        own = await _texts(services, by_thread.pop(thread, []))
-        others = await _texts(services, [document for documents in by_thread.values() for document in documents])
+        own = await _texts(services.documents, by_thread.pop(thread, []))
+        others = await _texts(services.documents, chain.from_iterable(by_thread.values()))
         drafts = await services.record.draft_documents(thread)
         await services.documents.delete((own | drafts) - others)
         await asyncio.to_thread(shutil.rmtree, services.folder / "results" / thread_name(thread), ignore_errors=True)
@@ -326,9 +306,9 @@ async def delete(thread_id: str, *, services: Services) -> DeletedThread:
     return DeletedThread(thread, len(executions), len(own - others))
 
 
-async def _texts(services: Services, submissions: Iterable[str]) -> set[str]:
+async def _texts(documents: DocumentStore, submissions: Iterable[str]) -> set[str]:
     """The ids of submissions and of the texts of passages that they were written from."""
-    texts = {document: await services.documents.get(document) for document in set(submissions)}
+    texts = {document: await documents.get(document) for document in set(submissions)}
     passages = [Submission.model_validate_json(text).passages for text in texts.values()]
     return texts.keys() | {text_id(passage.id) for of_text in passages for passage in of_text}
 
@@ -370,13 +350,6 @@ async def dry_run(
         return DryRun(opening, estimate_run(opening, live.config.models, corpus=corpus))
 
 
-async def _check_ready_again(services: Services, snapshot: StateSnapshot) -> None:
-    """A run that went on without its endpoint would cost every team its place."""
-    if options := snapshot.values.get("options"):
-        teams = [TeamConfig.model_validate(team) for team in snapshot.values["teams"]]
-        await check_ready(services, ResolvedOptions.model_validate(options), teams)
-
-
 @dataclass(frozen=True)
 class _ThreadRun:
     """A thread's run in this process."""
@@ -393,6 +366,12 @@ class _ThreadRun:
     async def snapshot(self, *, subgraphs: bool = False) -> StateSnapshot:
         """Where the thread stands, and with `subgraphs` the graphs within; empty if nothing was asked there."""
         return await self.graph.aget_state(self.config, subgraphs=subgraphs)
+
+    async def check_ready_again(self, snapshot: StateSnapshot) -> None:
+        """A run that went on without its endpoint would cost every team its place."""
+        if options := snapshot.values.get("options"):
+            teams = [TeamConfig.model_validate(team) for team in snapshot.values["teams"]]
+            await check_ready(self.services, ResolvedOptions.model_validate(options), teams)
 
     async def begin_again(self) -> StateSnapshot:
         """Restart the run from its opening, with its original options."""
@@ -412,19 +391,52 @@ class _ThreadRun:
             # Whoever took the run over says how it stands; on a full disk nobody can.
             if thread_lease.taken_by is None:
                 with suppress(StoreError):
-                    await run_guard.note_stop(self.services, self.thread_id)
+                    self.services.close_run(await run_guard.note_stop(self.services.record, self.thread_id))
             if isinstance(error, StoreFailed):
                 raise error.store_error from error
             raise
         snapshot = await self.snapshot()
         if questions := open_questions(snapshot.interrupts):
-            await run_guard.note_waiting(self.services, questions)
+            await run_guard.note_waiting(self.services.record, questions)
+            self.services.close_run(questions[0].execution_id)
             if self.on_event is not None:
                 for question in questions:
                     self.on_event(question_event(question))
         elif run_guard.is_finished(snapshot):
             await keep_latest_run(self.graph.checkpointer, self.thread_id)
-        return await _outcome(self.services, self.thread_id, snapshot)
+        return await self.outcome(snapshot)
+
+    async def outcome(self, snapshot: StateSnapshot, *, went_on: bool = True) -> RunOutcome:
+        state, questions = cast("ContestState", snapshot.values), open_questions(snapshot.interrupts)
+        messages, summary = state.get("messages", []), state.get("summary")
+        return RunOutcome(
+            thread_id=self.thread_id,
+            execution_id=state["execution_id"],
+            status="interrupted" if questions else state["status"],
+            message=waiting_line(questions) if questions else state.get("message", ""),
+            theme=state["theme"],
+            report=ResearchReport.model_validate(report) if (report := state.get("report")) else None,
+            markdown=str(messages[-1].text) if state.get("report") and messages else None,
+            summary=await whole_summary(summary, ContestView(state), self.services.submissions) if summary else None,
+            files=state.get("files", []),
+            usage=await self.services.record.usage(state["execution_id"]),
+            questions=questions,
+            went_on=went_on,
+        )
+
+    async def standing(self, snapshot: StateSnapshot) -> RunOutcome:
+        """How the run stands, also before it is opened."""
+        if run_guard.is_unopened(snapshot):
+            message = f"stopped before it began; go on with `{resume_command(self.thread_id)}`"
+            values = {"execution_id": "", "status": "interrupted", "message": message, "went_on": False}
+            return RunOutcome(thread_id=self.thread_id, theme=snapshot.values.get("theme", ""), **values)
+        self.check_has_run(snapshot)
+        return await self.outcome(snapshot, went_on=False)
+
+    def check_has_run(self, snapshot: StateSnapshot) -> None:
+        run_guard.check_contest(self.thread_id, snapshot)
+        if not snapshot.values.get("execution_id"):
+            raise UnknownThread(f"thread {self.thread_id!r} has no run: see `contend runs`")
 
 
 @asynccontextmanager
@@ -437,20 +449,7 @@ async def _open_thread(
         yield _ThreadRun(services, graph, thread_id, on_event)
 
 
-async def _outcome(services: Services, thread_id: str, snapshot: StateSnapshot, *, went_on: bool = True) -> RunOutcome:
-    state, questions = cast("ContestState", snapshot.values), open_questions(snapshot.interrupts)
-    messages, summary = state.get("messages", []), state.get("summary")
-    return RunOutcome(
-        thread_id=thread_id,
-        execution_id=state["execution_id"],
-        status="interrupted" if questions else state["status"],
-        message=waiting_line(questions) if questions else state.get("message", ""),
-        theme=state["theme"],
-        report=ResearchReport.model_validate(report) if (report := state.get("report")) else None,
-        markdown=str(messages[-1].text) if state.get("report") and messages else None,
-        summary=await whole_summary(summary, ContestView(state), services.submissions) if summary else None,
-        files=state.get("files", []),
-        usage=await services.record.usage(state["execution_id"]),
-        questions=questions,
-        went_on=went_on,
-    )
+def _known_thread(services: Services, thread_id: str) -> AbstractAsyncContextManager[_ThreadRun]:
+    if not has_checkpoints(services.settings):
+        raise UnknownThread(f"thread {thread_id!r} has no run: see `contend runs`")
+    return _open_thread(services, thread_id)

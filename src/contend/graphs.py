@@ -253,8 +253,7 @@ class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
         if self._is_contest and goes_on:
             await run_guard.check_resumable(self.services, thread_id, snapshot)
         elif goes_on and snapshot.values.get("execution_id"):
-            await run_guard.check_texts(self.services, thread_id, snapshot)
-            run_guard.check_objects(self.services, thread_id, snapshot)
+            await run_guard.check_at_hand(self.services, thread_id, snapshot)
         elif not snapshot.created_at:
             raise UnknownThread(f"thread {thread_id!r} has no run to go on with")
         if isinstance(request, Command) and request.resume is not None:
@@ -263,7 +262,7 @@ class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
             request = replace(request, resume=answers_by_question(questions, *answers))
         if goes_on:
             resume = request.resume if isinstance(request, Command) else None
-            await run_guard.note_going_on(self.services, snapshot, resume if isinstance(resume, dict) else None)
+            await run_guard.note_going_on(self.services.record, snapshot, resume if isinstance(resume, dict) else None)
         return request
 
     async def _check_depth(self, options: Record | None, config: RunnableConfig) -> None:
@@ -282,13 +281,11 @@ class ContendGraph(CompiledStateGraph[Any, Any, Any, Any]):
             if run_guard.is_finished(snapshot) if self._is_contest else not snapshot.next:
                 await keep_latest_run(self.checkpointer, thread_id)
             if questions := open_questions(snapshot.interrupts):
-                await run_guard.note_waiting(self.services, questions)
-            elif not self._is_contest:
-                await run_guard.note_stop(
-                    self.services, thread_id, going_on="a run of its graph on the thread, without input"
-                )
-            elif not run_guard.is_finished(snapshot):
-                await run_guard.note_stop(self.services, thread_id)
+                await run_guard.note_waiting(self.services.record, questions)
+            elif not (self._is_contest and run_guard.is_finished(snapshot)):
+                going_on = "" if self._is_contest else "a run of its graph on the thread, without input"
+                stopped = await run_guard.note_stop(self.services.record, thread_id, going_on=going_on)
+                self.services.close_run(stopped)
 
 
 async def _naming_limit(stream: AsyncIterator[Any], config: RunnableConfig) -> AsyncIterator[Any]:
