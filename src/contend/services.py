@@ -51,7 +51,6 @@ class Services:
         """
         folder = settings.folder
         self.settings = settings
-        self.served = served
         self.folder = folder
         self.config: Config = load_config(folder)
         self.templates = PromptBuilderSettings.load(folder)
