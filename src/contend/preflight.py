@@ -151,9 +151,9 @@ def problem_alone(state: Mapping[str, Any], error: NodeError) -> str:
     return str(why)
 
 
-def answer(state: Mapping[str, Any], text: str) -> AIMessage:
+def answer(execution_id: str, text: str) -> AIMessage:
     """A run's one message in its chat. Told again, it takes its own place."""
-    return AIMessage(text, id=f"answer-{state['execution_id']}")
+    return AIMessage(text, id=f"answer-{execution_id}")
 
 
 def is_alone(state: Mapping[str, Any]) -> bool:

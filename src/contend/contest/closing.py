@@ -179,7 +179,7 @@ class ClosingNodes:
             "summary": {**(state["summary"] or {}), **publication},
             "report": report.model_dump(mode="json"),
             "files": files,
-            "messages": [answer(state, texts["report.md"])],
+            "messages": [answer(state["execution_id"], texts["report.md"])],
         }
 
     async def finish_run(self, state: ContestState) -> ContestUpdate:
@@ -201,7 +201,7 @@ class ClosingNodes:
         self.services.tell(RunDone(execution_id=state["execution_id"], status=status, message=message, usage=usage))
         self.services.close_run(state["execution_id"])
         end: ContestUpdate = {"status": status, "message": message}
-        return end if state["report"] else {**end, "messages": [answer(state, message)]}
+        return end if state["report"] else {**end, "messages": [answer(state["execution_id"], message)]}
 
     async def _keep_edit(self, submission: Submission, report: ResearchReport, options: ResolvedOptions) -> str:
         """The id of the submission with a person's report."""

@@ -138,9 +138,9 @@ class ResearchAlone:
 
     async def fail(self, state: ResearchState, error: NodeError) -> Command[Literal["__end__"]]:
         """A failure is told in the chat. A team hears the error itself."""
-        problem = problem_alone(state, error)
-        self.services.close_run(state["execution_id"])
-        return Command(update={"next_action": "end", "messages": [answer(state, problem)]}, goto="__end__")
+        problem, execution_id = problem_alone(state, error), state["execution_id"]
+        self.services.close_run(execution_id)
+        return Command(update={"next_action": "end", "messages": [answer(execution_id, problem)]}, goto="__end__")
 
 
 def _loops(own: RunOptions, options: ResolvedOptions) -> int | None:

@@ -89,7 +89,7 @@ async def hand_in(work: Research, submission: Submission) -> ResearchUpdate:
         return {"submission": document}
     work.close()
     report = submission.report.model_dump(mode="json")
-    return {"submission": document, "report": report, "messages": [answer(work.key, submission.content)]}
+    return {"submission": document, "report": report, "messages": [answer(work.run.execution_id, submission.content)]}
 
 
 async def results_with_summaries(work: Research) -> list[SearchResult]:

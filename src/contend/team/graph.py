@@ -295,7 +295,7 @@ class TeamAlone:
         await view.record_end(best, problem)
         text = "\n\n".join(filter(None, [report, problem]))
         self.services.close_run(state["execution_id"])
-        return {"messages": [answer(state, text)]}
+        return {"messages": [answer(state["execution_id"], text)]}
 
 
 async def route_at_start(state: TeamState) -> Literal["open_run", "brief"]:
