@@ -318,7 +318,6 @@ def shared_content(text: str, other: str) -> float:
 _NUMBER = re.compile(r"\d+")
 _WORD = re.compile(rf"[^\W\d_{CJK}]+")
 _TOKEN_OF_ITS_OWN = re.compile(rf"[{CJK}]|[^\w\s]|_|\n+")
-_LINE_ENDS = re.compile(b"\n+")
 _ASCII = bytes(range(0x80))
 # Between older vocabularies (a token per digit, two for many characters) and newer, larger ones (0.7 a character).
 _TOKENS_PER_DIGIT = 0.7
@@ -362,9 +361,9 @@ def _is_token(character: str) -> bool:
 
 def _ascii_counts(text: bytes) -> tuple[float, ...]:
     """The tokens that stand alone, of numbers, and of words."""
-    letters, digits = _blanking()
+    letters, digits, ends = _blanking()
     return (
-        len(text.translate(None, _not_of_kinds()[2])) + len(_LINE_ENDS.findall(text)),
+        len(text.translate(None, _not_of_kinds()[2])) + len(text.translate(ends).split()),
         _tokens_of(text.translate(digits).split(), 1 / _TOKENS_PER_DIGIT),
         _tokens_of(text.translate(letters).split(), _LATIN_LETTERS_PER_TOKEN),
     )
@@ -379,10 +378,10 @@ def _not_of_kinds() -> tuple[bytes, bytes, bytes]:
 
 
 @lru_cache(maxsize=1)
-def _blanking() -> tuple[bytes, bytes]:
-    """Tables that make a space of all but letters, and of all but digits."""
+def _blanking() -> tuple[bytes, bytes, bytes]:
+    """Tables that make a space of all but letters, of all but digits, and of all but line ends, which become dots."""
     letters, digits = (bytes(ord(" ") if at in others else at for at in range(256)) for others in _not_of_kinds()[:2])
-    return letters, digits
+    return letters, digits, bytes(ord("." if at == ord("\n") else " ") for at in range(256))
 
 
 def _tokens_of(parts: Sequence[str] | Sequence[bytes], characters: float) -> float:

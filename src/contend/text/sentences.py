@@ -272,7 +272,8 @@ def compact_tables(text: str) -> str:
     Table files are stored as column names and `table_row` lines, which can be searched and checked one by one. A model
     that sees all rows reads `1940 | Tacoma Narrows.` below `Year | Bridge`.
     """
-    if not _NAMES_AND_ROW.search(text):
+    # Most texts have no row, and this is told at once.
+    if f"\n{_ROW}" not in text or not _NAMES_AND_ROW.search(text):
         return text
     lines, compact = text.split("\n"), []
     while lines:
