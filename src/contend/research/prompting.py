@@ -35,12 +35,11 @@ class Numbering:
     def documents(self, ids: Sequence[str]) -> list[SourceDocument]:
         """Passages whole, those of one document together; without any that speaks to AI systems, as everywhere."""
         shown = passages_of(self._pool, [each for each in ids if each not in self._speaking])
-        passages = [each.model_copy(update={"text": self._texts[each.id]}) for each in shown]
-        return SourceDocument.of((self._numbers[each.id], self._placed(each)) for each in passages)
+        return SourceDocument.of((self._numbers[each.id], self._whole(each)) for each in shown)
 
-    def _placed(self, passage: Passage) -> Passage:
+    def _whole(self, passage: Passage) -> Passage:
         heading = f"{self._places[passage.id]} {passage.heading}".strip()
-        return passage.model_copy(update={"heading": heading})
+        return passage.model_copy(update={"heading": heading, "text": self._texts[passage.id]})
 
     def lines(self, ids: Sequence[str], *, brief: bool = False) -> str:
         """A line each: number, place, tokens; unless `brief` with its document and heading."""

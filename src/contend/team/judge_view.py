@@ -65,9 +65,10 @@ def report_view(
     """
     if not submission.passages:
         return ReportView(whole_text(submission.content), structured=False)
-    is_shared = LEAST_SHARED_TOKENS <= sum(_sizes(passages).values()) <= shared
+    sizes = {each.id: estimate_tokens(compact_tables(each.text)) for each in passages}
+    is_shared = LEAST_SHARED_TOKENS <= sum(sizes.values()) <= shared
     if not is_shared:
-        passages = _judged_passages(submission, passages, tokens=tokens, beside=beside)
+        passages = _judged_passages(submission, passages, sizes, tokens=tokens, beside=beside)
     view = ReportView(
         "", structured=True, passages=passages, numbers=submission.number_of(passages), is_shared=is_shared
     )
@@ -77,13 +78,10 @@ def report_view(
     return view._replace(text=text, invented=bool(invented))
 
 
-def _sizes(passages: Sequence[Passage]) -> dict[str, int]:
-    """The tokens of each, by its id."""
-    return {each.id: estimate_tokens(compact_tables(each.text)) for each in passages}
-
-
-def _judged_passages(submission: Submission, passages: Sequence[Passage], *, tokens: int, beside: int) -> list[Passage]:
-    sizes = _sizes(passages)
+def _judged_passages(
+    submission: Submission, passages: Sequence[Passage], sizes: Mapping[str, int], *, tokens: int, beside: int
+) -> list[Passage]:
+    """`sizes`: the tokens of each, by its id."""
     ids = set(submission.draft.passages()) & sizes.keys()
     least = sum(sizes[each] for each in ids)
     if least > tokens:
