@@ -32,7 +32,7 @@ def clean(text: str, *, single_line: bool = False) -> str:
     Newlines and tabs stay; other line ends become newlines. `single_line`: each run of white space becomes one space,
     and the ends are stripped.
     """
-    if all(map(_stays, _others(text, _PLAIN))):
+    if (text.isascii() and text.isprintable()) or all(map(_stays, _others(text, _PLAIN))):
         visible = text
     else:
         bare = _TERMINAL_COMMAND.sub("", text) if "\x1b" in text else text
@@ -139,6 +139,7 @@ def addresses(text: str) -> frozenset[str]:
     return frozenset(address_key(match[0]) for match in ADDRESS.finditer(text))
 
 
+@lru_cache(maxsize=1024)
 def address_key(address: str) -> str:
     """A key that all spellings of an address share. A DOI may be written with a resolver, with a scheme or alone."""
     core = without_tail(address)
