@@ -61,7 +61,7 @@ class PartReply(Reply):
     state: PartState
     passages: list[WholeNumber] = Field(max_length=60)
     missing: str = Field(max_length=400)
-    notes: list[Annotated[str, Field(max_length=300)]] = Field(max_length=8)
+    notes: list[Annotated[str, Field(max_length=600)]] = Field(max_length=8)
 
     @model_validator(mode="before")
     @classmethod
