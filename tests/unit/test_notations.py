@@ -34,6 +34,7 @@ DATA = Path(__file__).parents[1] / "data" / "proof"
         ("It came with 4.2.", "Release 4.2 of 14 May"),
         ("30 Männer in 90 Minuten", "30 men; 90 minutes"),
         ("about 341,000 came, rund 2.100 davon", "340,663; 2,113"),
+        ("about 2,732,000 kroner, 約2,732,000円", "2732142.86"),
         ("In August 2022", "in the dry August of 2022"),
         ("Gas bottles over 11 kg (§ 8 (3))", "(3) Gas bottles of more than 11 kg"),
         ("90 minutes; 1,5 Stunden", "1.5 hours; 90 Minuten"),

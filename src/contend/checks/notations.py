@@ -97,7 +97,7 @@ _POWERS = frozenset((0, 2, 3, 4, 6, 8, 9, 12))
 """Powers of ten by which the same figure may differ between two texts, as in 12 % and 0.12."""
 _WHOLE = re.compile(r"\d+|\d{1,3}(?:[.,'’\u00a0\u202f]\d{3})+")
 _YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
-_ROUND = range(2, 4)
+_ROUND = range(2, 5)
 """A whole number with this many digits before its trailing zeros counts as rounded."""
 
 
