@@ -59,6 +59,7 @@ def rules(*statements: CitedSentence, table: Table | None = None) -> list[list[s
             "A year of Tern cost 10.07 million kroner in 2025.", "A year of Tern cost 10.07 million kroner in 2025"
         ),
         statement("Winter 2025: 10,070,000 kroner.", "a year of tern cost 10.07 MILLION kroner"),
+        statement("It is about winter 2025.", "Costs › Winter 2025"),
         statement(
             "Of delay 40,000 kroner a day, 2 million at most.", "It pays 40,000 kroner a day ... 2 million at most"
         ),

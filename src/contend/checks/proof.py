@@ -225,11 +225,11 @@ def _carriers(proof: Proof, *, whole: bool, more: Sequence[str] = ()) -> Notes:
 
 
 def stands_in(words: str, passage: Passage) -> bool:
-    """Whether the words stand in a passage. Marks, white space, case and width are ignored.
+    """Whether the words stand in a passage, its heading or its title. Marks, white space, case and width are ignored.
 
     `...` marks words that are left out; `|` separates the cells of one table row.
     """
-    return bool(_spans(words, passage.text))
+    return any(_spans(words, each) for each in (passage.text, passage.heading, passage.title))
 
 
 def overlap(first: str, second: str, passage: Passage) -> bool:
