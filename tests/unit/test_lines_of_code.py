@@ -79,6 +79,12 @@ def test_lines_of_code_stand_below_their_statement_which_has_the_marks() -> None
     assert body(made) == f"It runs[1]†. In `app.conf`[2]†:\n```\n{CODE}\n```\nIt stops[1]†."
 
 
+def test_lines_that_hold_backticks_stand_between_more_of_them() -> None:
+    made = draft(paragraph(statement("In `README.md`:\n````\n```\nmake\n```\n````", 1)))
+
+    assert body(made) == "In `README.md`[2]†:\n````\n```\nmake\n```\n````"
+
+
 def test_an_item_of_several_statements_has_each_with_its_own_marks() -> None:
     lines = CODE.replace("\n", "\n   ").replace("   \n", "\n")
 

@@ -49,9 +49,9 @@ def worded(text: str) -> Worded:
     """
     words, ticks, rest = text.partition("```")
     ticks += "`" * (len(rest) - len(rest.lstrip("`")))
-    language, _, block = rest.lstrip("`").partition("\n")
+    block = rest.lstrip("`").partition("\n")[2]
     code = dedent(block.rstrip().removesuffix(ticks)).strip("\n").rstrip()
-    if words.strip() and code and "`" not in language and block.rstrip().endswith(ticks) and ticks not in code:
+    if words.strip() and code and block.rstrip().endswith(ticks) and ticks not in code:
         return Worded(" ".join(words.split()), "\n".join(map(str.rstrip, code.split("\n"))))
     return Worded(" ".join(text.split()), "")
 
@@ -70,7 +70,7 @@ def list_item(mark: str, text: str) -> str:
 SENTENCE_STOPS = ".!?。．！？…"
 """Characters that may end a sentence."""
 
-_FENCE = re.compile(r"\s*(```|~~~)")
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _STANDS_ALONE = re.compile(r"\s*(#{1,6}\s|\||([-*_=]\s?){3,}$)")
 _ITEM = r"\s*(?:[-*+•‣]\s|\d{1,3}[.)]\s|[>・])"
 _STARTS_BLOCK = re.compile(rf"\s*$|{_ITEM}|{_STANDS_ALONE.pattern}")
@@ -118,7 +118,7 @@ def split_blocks(text: str) -> Iterator[str]:
         mark = _FENCE.match(line)
         if fence:
             lines.append(line)
-            if mark and mark[1] == fence:
+            if mark and mark[1].startswith(fence):
                 yield "\n".join(lines).strip()
                 lines, fence = [], ""
             continue
