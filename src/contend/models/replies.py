@@ -109,7 +109,7 @@ class StatementReply(_Grounds):
 
 class ParagraphOf(Reply, Generic[S]):
     type: Literal["paragraph"]
-    sentences: list[S] = Field(min_length=1, max_length=12)
+    sentences: list[S] = Field(min_length=1, max_length=20)
 
 
 _ItemOf = Annotated[list[S], Field(min_length=1, max_length=6)]
