@@ -53,6 +53,10 @@ def page(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
     context.close()
 
 
+WIDE_TABLES_ARE_REACHED = """[...document.querySelectorAll("table")].every((table) =>
+    getComputedStyle(table).overflowX !== "auto" || table.scrollWidth <= table.clientWidth || table.tabIndex === 0)"""
+
+
 def violations(page: Page) -> list[dict[str, Any]]:
     found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")["violations"]
     return [{"id": each["id"], "nodes": [node["target"] for node in each["nodes"]][:5]} for each in found]
@@ -67,8 +71,9 @@ def test_no_view_has_a_barrier_or_scrolls_sideways(page: Page, axe: str, keyless
         expect(page.locator(content).first).to_be_visible()
         page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
         expect(page.get_by_text(re.compile("^(Loading|読み込み中)"))).to_have_count(0)
-        # A size is observed when the page is drawn, and what was observed is drawn in the next frame.
+        # A size is observed when the page is drawn, and what was observed is drawn in a later frame.
         page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+        page.wait_for_function(WIDE_TABLES_ARE_REACHED)
         if found := violations(page):
             wrong[view] = found
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
