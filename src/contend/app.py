@@ -450,6 +450,7 @@ async def _open_thread(
 
 
 def _known_thread(services: Services, thread_id: str) -> AbstractAsyncContextManager[_ThreadRun]:
+    """Like `_open_thread`, but makes no checkpoints where there are none. Raises UnknownThread."""
     if not has_checkpoints(services.settings):
         raise UnknownThread(f"thread {thread_id!r} has no run: see `contend runs`")
     return _open_thread(services, thread_id)

@@ -107,7 +107,8 @@ def _state_now(passage: LedgerPassage, quotes: Sequence[str], documents: Documen
     document = documents[passage.url]
     if document is None:
         return "gone"
-    today = Passage(id="", url=passage.url, title="", text=document)
-    own = [each for each in quotes if stands_in(each, Passage(**passage.model_dump()))] if passage.text else quotes
+    today, then = (Passage(id="", url=passage.url, title="", text=text) for text in (document, passage.text))
+    # Words of a heading may be put together of several, as no line of the document has them.
+    own = [each for each in quotes if stands_in(each, then)] if passage.text else quotes
     lines = [line for line in passage.text.split("\n") if bare(line)]
     return "holds" if all(stands_in(each, today) for each in own or lines) else "changed"

@@ -74,6 +74,17 @@ def test_a_report_of_a_release_that_kept_no_times_and_checks_is_verified(report:
     assert terminal("verify", report).code == 0
 
 
+def test_a_quote_of_a_heading_is_not_looked_for_in_the_document_as_it_is(report: Path, terminal: Terminal) -> None:
+    ledger = json.loads(report.read_text("utf-8"))
+    for each in ledger["passages"]:
+        each["heading"] = "Site › Output"
+    for each in ledger["statements"]:
+        each["quotes"] += ["Site › Output"] if each["quotes"] else []
+    report.write_text(json.dumps(ledger), "utf-8")
+
+    assert terminal("verify", report).code == 0
+
+
 def test_exactly_the_statements_of_a_changed_and_of_a_deleted_document_are_named(
     report: Path, terminal: Terminal, tmp_path: Path
 ) -> None:

@@ -8,7 +8,7 @@ import pytest
 from contend.checks.proof import Refutation
 from contend.models.replies import MendedReply, ReportReply, RevisionReply, StatementReply
 from contend.models.research import Draft, ItemList, Passage, ResearchReport, SearchResult
-from contend.report import to_html
+from contend.report import to_html, with_ledger
 from contend.report.build import build_report, published_lines
 from contend.report.reading import read_draft
 from contend.report.references import published_markdown
@@ -110,6 +110,14 @@ def test_prompts_show_them_under_places_of_their_own() -> None:
     assert f"1.1.2: In `app.conf`: [P1] (same item, judgement)\n```\n{CODE}\n```\n1.1.3: Both need it. [P2]" in shown
 
 
+def test_the_proof_of_lines_of_code_stands_before_them() -> None:
+    quoted = {**statement(SET, 1, kind="stated"), "quotes": ["Set mode to primary"]}
+
+    shown = shown_draft(draft(paragraph(quoted)), {"p1": 1}, proof=True)
+
+    assert f"1.1.1: In `app.conf`: [P1] «“Set mode to primary”»\n```\n{CODE}\n```" in shown
+
+
 def test_a_report_reads_back_with_its_lines_of_code_and_its_items() -> None:
     made = draft(paragraph(statement(SET, 1)), STEPS)
 
@@ -124,6 +132,17 @@ def test_a_report_reads_back_with_its_lines_of_code_and_its_items() -> None:
     (_, steps) = read.sections[-1].blocks
     assert isinstance(steps, ItemList)
     assert [len(each) for each in steps.by_item()] == [2, 1]
+
+
+def test_a_second_block_of_code_behind_a_sentence_is_read_as_one_of_its_own() -> None:
+    (block, other) = (
+        read_draft("# Hosts\n\n## Steps\n\nSet it:\n```\na = 1\n```\n```\nb = 2\n```\n").draft.sections[0].blocks
+    )
+
+    assert [each.text for each in (*block.statements(), *other.statements())] == [
+        "Set it:\n```\na = 1\n```",
+        "`b = 2`",
+    ]
 
 
 def test_figures_in_lines_of_code_are_held_against_the_passages() -> None:
@@ -181,6 +200,14 @@ def test_a_revision_keeps_statements_of_an_item_and_puts_them_into_others() -> N
     assert body(made).endswith("\n- Both need it[1].")
 
 
+def test_a_statement_that_is_kept_outside_of_a_list_goes_on_in_no_item() -> None:
+    change = {"heading": "Steps", "blocks": [{"type": "paragraph", "sentences": [{"keep": "1.1.3"}]}]}
+    unchanged = {"not_done": [], "title": None, "summary": None, "findings": None, "limits": None, "lessons": []}
+    reply = RevisionReply.model_validate({**unchanged, "sections": [{"number": 1, "section": change}]})
+
+    assert "same item" not in shown_draft(revise(draft(STEPS), reply, NUMBERED, []), {})
+
+
 def test_in_the_opening_they_stand_in_the_sentence() -> None:
     opening = reply(STEPS).model_copy(update={"findings": [StatementReply.model_validate(statement(SET, 1))]})
 
@@ -204,8 +231,14 @@ def test_code_that_does_not_end_a_statement_goes_back_and_then_stands_in_its_lin
     assert "\n" not in draft_of(made, NUMBERED, []).sections[0].statements()[0].text
 
 
-def test_the_page_of_a_report_has_them_as_a_block_below_a_statement_that_opens_its_proof() -> None:
+def test_on_the_page_they_are_a_block_below_a_statement_that_opens_its_proof() -> None:
     made = draft(STEPS)
-    page = to_html(report_of(made), run_head(), "en", lines=published_lines(made, PASSAGES, RESULTS))
+    lines = published_lines(made, PASSAGES, RESULTS)
+    printed = {each.statement for each in lines}
+    report = with_ledger(report_of(made), made, PASSAGES, question="How?", printed=printed, doubts={}, judged=[])
 
+    page = to_html(report, run_head(), "en", lines=lines)
+
+    opens = page.partition("Stop it")[2].partition("<pre>")[0]
+    assert 'aria-describedby="proof-1-1-2"' in opens
     assert "<pre><code>mode = primary\n\n[limits]\n  timeout = 30  # s\n</code></pre>" in page

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from contend.checks.notations import Figure, Notes, bare, cell_figures, notes_of, unfounded
 from contend.checks.sums import CalculationError, calculate
 from contend.models.research import ClaimKind, Passage, PlacedSentence, Refutation, Table
-from contend.text import compact_tables, worded
+from contend.text import compact_tables, words_and_code
 
 _CONSTANTS = frozenset(
     map(
@@ -191,7 +191,7 @@ def _figures(proof: Proof) -> Iterator[Refutation]:
     more.append(_proposed(proof))
     carriers = _carriers(proof, whole=not strict or not proof.quotes, more=more)
     small_too = strict and not proof.elsewhere
-    text, code = worded(proof.text)
+    text, code = words_and_code(proof.text)
     missing = unfounded(text, carriers=carriers, values=values, small_too=small_too)
     of_code = unfounded(code, carriers=carriers, values=values, small_too=small_too) if code else []
     # In lines that no passage has, a name such as `db2` may stand for one of the reader's.

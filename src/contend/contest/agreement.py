@@ -20,7 +20,7 @@ from contend.models.research import (
 from contend.report import Origin
 from contend.report.build import addresses_in, presentable
 from contend.report.plain import plain_text
-from contend.text import WORDS, count_text, shorten, worded
+from contend.text import WORDS, count_text, shorten, words_and_code
 from contend.writing import PlantedOrders, Statement, with_statements
 
 SEVERAL = 2
@@ -162,7 +162,7 @@ class Agreement(NamedTuple):
         for at in presentable(draft).placed_sentences():
             found_by = self.origins[at.place].found_by
             if found_by and at.place.startswith(("summary", "finding")):
-                text = shorten(worded(at.sentence.text).words, _LONGEST_FOUND).rstrip(".。")
+                text = shorten(words_and_code(at.sentence.text).words, _LONGEST_FOUND).rstrip(".。")
                 lines.append(words.found_statement.format(text=text, count=len(found_by), teams=every))
         return list(dict.fromkeys(lines))
 

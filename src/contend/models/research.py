@@ -143,8 +143,8 @@ class CitedSentence(Record):
     `quotes`: the words that carry it, as they stand in these passages. `basis`: of a derived figure the arithmetic,
     such as `21.4 * 4`; of a judgement the values that it proposes, `proposed: 2000`; of what is not found the number of
     its part and the key words that would find it, such as `3: recovery time`. `teams`: in a merged report the ids of
-    the teams whose reports say the same. `text`: of one line, and lines of code behind it as `worded` parts them.
-    `goes_on`: in a list, it stands in the item of the statement before it.
+    the teams whose reports say the same. `text`: one line, and lines of code below it (see `words_and_code`).
+    `goes_on`: in a list, it belongs to the item of the statement before it.
     """
 
     text: Text
@@ -166,7 +166,7 @@ class Paragraph(Record):
 
 
 class ItemList(Record):
-    """A list. An item is one statement, or several: those that `goes_on` stand in the item before them."""
+    """A list. An item is one statement or several; all but its first have `goes_on`."""
 
     type: Literal["list"] = "list"
     items: list[CitedSentence] = Field(min_length=1)
@@ -276,7 +276,10 @@ Block = Annotated[Paragraph | ItemList | Table, Field(discriminator="type")]
 
 
 def changed_block(block: Block, new: Sequence[CitedSentence | TableRow | None]) -> Block | None:
-    """The block with its statements or rows anew, in order; None removes one. None if nothing is left."""
+    """The block with new statements or rows in place of its own, in order.
+
+    None among them removes one; the result is None if nothing is left.
+    """
     if not any(new):
         return None
     match block:
@@ -286,7 +289,7 @@ def changed_block(block: Block, new: Sequence[CitedSentence | TableRow | None]) 
             return block.model_copy(update={"rows": [each for each in new if each]})
     left, begins = list[CitedSentence](), True
     for before, each in zip(block.items, new, strict=True):
-        # What follows a removed beginning begins the item.
+        # If an item's first statement is removed, the next one begins the item.
         begins = begins or not before.goes_on
         if isinstance(each, CitedSentence):
             left.append(each.model_copy(update={"goes_on": not begins}))

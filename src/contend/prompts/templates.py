@@ -115,7 +115,7 @@ class _CodeGenerator(CodeGenerator):
         self.write("))")
 
     def visit_ExprStmt(self, node: nodes.ExprStmt, frame: Frame) -> None:  # noqa: N802 - jinja2's own
-        """A pass of so many characters: ours alone are such statements, so no call needs the sandbox's checks."""
+        """Count a pass of so many characters. Only `_generate` makes such statements, so the sandbox need not check."""
         self.writeline("environment.count_step(1, ", node)
         self.visit(node.node, frame)
         self.write(")")

@@ -37,14 +37,13 @@ from contend.report.plain import (
 from contend.text import (
     SENTENCE_STOPS,
     WORDS,
-    Worded,
+    WordsAndCode,
     addresses,
     detect_language,
-    fenced,
     list_item,
     shorten,
     without_escapes,
-    worded,
+    words_and_code,
 )
 
 
@@ -59,14 +58,13 @@ class PublishedLine(NamedTuple):
     """A statement as the draft has it and as the report prints it, with its marks in printed order.
 
     In a table row, a number may occur several times, each time with the passages of its cell. `place`: the statement's
-    place in the draft; `code`: the lines of code that are printed behind it, as Markdown.
+    place in the draft. The lines of code behind it are not part of it.
     """
 
     statement: str
     text: str
     marks: list[PublishedMark]
     place: str = ""
-    code: str = ""
 
 
 def addresses_in(passages: Iterable[Passage], sources: Iterable[str]) -> set[str]:
@@ -105,17 +103,19 @@ class _Citations:
             for number in self.numbers_of(ids)
         ]
 
-    def sentence(self, sentence: CitedSentence, *, in_body: bool = False, is_last: bool = True) -> Worded:
-        """The sentence with its marks, "" if no text is left; in the body, with its lines of code.
+    def sentence(self, sentence: CitedSentence, *, in_body: bool = False, is_last: bool = True) -> WordsAndCode:
+        """The sentence with its marks ("" if no text is left) and, `in_body`, its lines of code.
 
-        Elsewhere, and where code refutes it, these stand within the sentence: they are not to be copied. `is_last`: no
-        other statement follows in its paragraph or item.
+        Elsewhere, and if code refutes it, the lines stand within the sentence, so that nobody copies them. `is_last`:
+        no other statement follows in its paragraph or item.
         """
-        words, code = worded(sentence.text) if in_body and not sentence.refuted else Worded(sentence.text, "")
-        text = plain_sentence(words, self._addresses)
-        mark = kind_mark(sentence, self._headings, self._listed)
-        marks = self.marks(sentence.passages) + mark if text else ""
-        return Worded(_with_marks(text, marks, is_last=is_last), code) if text else Worded("", "")
+        words, code = words_and_code(sentence.text)
+        if sentence.refuted or not in_body:
+            words, code = sentence.text, ""
+        if not (text := plain_sentence(words, self._addresses)):
+            return WordsAndCode("", "")
+        marks = self.marks(sentence.passages) + kind_mark(sentence, self._headings, self._listed)
+        return WordsAndCode(_with_marks(text, marks, is_last=is_last), code)
 
     def sentences(self, sentences: Iterable[CitedSentence]) -> list[str]:
         return [each.words for each in map(self.sentence, sentences) if each.words]
@@ -243,14 +243,13 @@ def published_lines(draft: Draft, passages: Sequence[Passage], results: Sequence
             # The marks of the column names come before those of the first row.
             ids = [table.common_passages()] if row is table.rows[0] else []
             citations.marks(table.common_passages())
-            text, code, ids = citations.row(table, row), "", [*ids, *table.printed_passages(row)]
+            text, ids = citations.row(table, row), [*ids, *table.printed_passages(row)]
         else:
             is_last = following is None or following.block is not table or not _runs_on(table, following.sentence)
-            text, code = citations.sentence(sentence, in_body=section > 0, is_last=is_last)
-            ids = [sentence.passages]
+            text, ids = citations.sentence(sentence, in_body=section > 0, is_last=is_last).words, [sentence.passages]
         if text:
             marks = [mark for of_cell in ids for mark in citations.published_marks(of_cell)]
-            lines.append(PublishedLine(sentence.text, text, marks, place, code and fenced(code)))
+            lines.append(PublishedLine(sentence.text, text, marks, place))
     return lines
 
 

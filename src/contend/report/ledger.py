@@ -11,7 +11,7 @@ from contend.models.record import Language, Record
 from contend.models.research import ClaimKind, Draft, Passage, Refutation, ResearchReport
 from contend.report.build import addresses_in, presentable
 from contend.report.plain import plain_text
-from contend.text import WORDS, Worded, worded
+from contend.text import WORDS, WordsAndCode, words_and_code
 
 
 class Origin(NamedTuple):
@@ -119,8 +119,8 @@ def with_ledger(
     known = addresses_in(cited, (source.url for source in report.sources))
 
     def said(text: str) -> str:
-        words, code = worded(text)
-        return str(Worded(plain_text(words, known), code))
+        words, code = words_and_code(text)
+        return str(WordsAndCode(plain_text(words, known), code))
 
     unproven = PublishedReport(**report.model_dump(), question=question, teams=[*teams], elsewhere=draft.elsewhere)
     unproven.passages = [

@@ -39,6 +39,7 @@ from contend.text import (
     without_item_mark,
     without_marks,
     without_tail,
+    words_and_code,
 )
 
 MOST_FINDINGS = 20
@@ -223,13 +224,13 @@ class _Reader:
         pieces[::2] = [LINK.sub(self._as_mark, piece) for piece in pieces[::2]]
         parts = [_Part(None, "", [])]
         for node in SyntaxTreeNode(_MARKDOWN.parse("".join(pieces))).children:
-            last = parts[-1].blocks[-1] if parts[-1].blocks else None
+            blocks = parts[-1].blocks
             if node.type == "heading":
                 self._open(parts, node)
-            elif node.type in _CODE and last and not isinstance(last, Table):
-                parts[-1].blocks[-1] = changed_block(last, _with_code(last.statements(), node.content)) or last
+            elif node.type in _CODE and blocks and (block := _with_code_behind(blocks[-1], node.content)):
+                blocks[-1] = block
             else:
-                parts[-1].blocks.extend(self._blocks(node))
+                blocks.extend(self._blocks(node))
         return [part for part in parts if part.blocks]
 
     def _as_mark(self, link: re.Match[str]) -> str:
@@ -260,7 +261,7 @@ class _Reader:
             case "table":
                 yield from self._table(node)
             case kind if kind in _CODE:
-                yield Paragraph(sentences=[CitedSentence(text=f"`{' '.join(node.content.split())}`", kind="judgement")])
+                yield Paragraph(sentences=_with_code([], node.content))
             case "blockquote":
                 for child in node.children:
                     yield from self._blocks(child)
@@ -323,11 +324,18 @@ class _Reader:
 
 
 def _with_code(statements: Sequence[CitedSentence], code: str) -> list[CitedSentence]:
-    """The statements, the last one with its lines of code behind it."""
-    return [
-        *statements[:-1],
-        *(each.model_copy(update={"text": f"{each.text}\n{fenced(code.rstrip())}"}) for each in statements[-1:]),
-    ]
+    """The statements with lines of code behind the last one, or in one of their own where that has some already."""
+    if not statements or words_and_code(statements[-1].text).code:
+        return [*statements, CitedSentence(text=f"`{' '.join(code.split())}`", kind="judgement")]
+    text = f"{statements[-1].text}\n{fenced(code.rstrip())}"
+    return [*statements[:-1], statements[-1].model_copy(update={"text": text})]
+
+
+def _with_code_behind(block: Block, code: str) -> Block | None:
+    """A paragraph or list with lines of code behind its last statement; None where they do not belong there."""
+    statements = block.statements()
+    changed = [] if isinstance(block, Table) else _with_code(statements, code)
+    return changed_block(block, changed) if len(changed) == len(statements) else None
 
 
 def _only_marks(cells: Sequence[str]) -> bool:

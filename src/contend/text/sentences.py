@@ -32,7 +32,7 @@ def split_code(text: str) -> list[str]:
     return [*pieces, text[begin:]]
 
 
-class Worded(NamedTuple):
+class WordsAndCode(NamedTuple):
     """A statement's words, on one line, and the lines of code that it ends with; "" without such lines."""
 
     words: str
@@ -42,22 +42,22 @@ class Worded(NamedTuple):
         return f"{self.words}\n{fenced(self.code)}" if self.code else self.words
 
 
-def worded(text: str) -> Worded:
-    """Part a statement from the lines of code that it ends with, between lines of backticks.
+def words_and_code(text: str) -> WordsAndCode:
+    """Split a statement into its words and the lines of code that it ends with, between lines of backticks.
 
-    Everything becomes words, on one line, where no words come first, or more follows the code.
+    If no words come first, or more follows the code, everything counts as words.
     """
     words, ticks, rest = text.partition("```")
     ticks += "`" * (len(rest) - len(rest.lstrip("`")))
     block = rest.lstrip("`").partition("\n")[2]
     code = dedent(block.rstrip().removesuffix(ticks)).strip("\n").rstrip()
     if words.strip() and code and block.rstrip().endswith(ticks) and ticks not in code:
-        return Worded(" ".join(words.split()), "\n".join(map(str.rstrip, code.split("\n"))))
-    return Worded(" ".join(text.split()), "")
+        return WordsAndCode(" ".join(words.split()), "\n".join(map(str.rstrip, code.split("\n"))))
+    return WordsAndCode(" ".join(text.split()), "")
 
 
 def fenced(code: str) -> str:
-    """Lines of code as Markdown, between lines of backticks that they do not have."""
+    """Lines of code as Markdown, between lines of more backticks than they have in a row."""
     ticks = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", code))])
     return f"{ticks}\n{code}\n{ticks}"
 
@@ -272,7 +272,7 @@ def compact_tables(text: str) -> str:
     Table files are stored as column names and `table_row` lines, which can be searched and checked one by one. A model
     that sees all rows reads `1940 | Tacoma Narrows.` below `Year | Bridge`.
     """
-    # Most texts have no row, and this is told at once.
+    # Most texts have no row, which a plain search finds out soonest.
     if f"\n{_ROW}" not in text or not _NAMES_AND_ROW.search(text):
         return text
     lines, compact = text.split("\n"), []

@@ -41,7 +41,7 @@ from contend.models.research import (
     TableRow,
     flat_section,
 )
-from contend.text import clean, split_code, worded
+from contend.text import clean, split_code, words_and_code
 from contend.writing.forms import PARTS
 
 _MARK = re.compile(r"\[\^?P?\d{1,3}(?:\s*[,–-]\s*P?\d{1,3})*\]")
@@ -68,7 +68,9 @@ class EarlierDraft(NamedTuple):
 
     @classmethod
     def of(cls, draft: Draft) -> Self:
-        return cls({each.place: each.sentence for each in draft.placed_sentences() if not each.row}, draft.rows())
+        placed = (each for each in draft.placed_sentences() if not each.row)
+        # Whether it goes on in an item is told by where it is kept.
+        return cls({at.place: at.sentence.model_copy(update={"goes_on": False}) for at in placed}, draft.rows())
 
     @classmethod
     def of_reports(cls, drafts: Mapping[str, Draft]) -> Self:
@@ -230,7 +232,7 @@ def _teams(item: AnyItem) -> list[str]:
 
 
 def sentence_of(statement: StatementReply, ids: Numbered) -> CitedSentence:
-    return CitedSentence(text=str(worded(clean(statement.text))), **_grounds(statement, ids))
+    return CitedSentence(text=str(words_and_code(clean(statement.text))), **_grounds(statement, ids))
 
 
 def _grounds(statement: StatementReply | RowReply, ids: Numbered) -> dict[str, Any]:
@@ -264,8 +266,8 @@ def _block(block: AnyBlock, ids: Numbered, before: EarlierDraft) -> Block | None
         return Paragraph(sentences=sentences) if sentences else None
     items = [
         each.model_copy(update={"goes_on": at > 0})
-        for item in block.items
-        for at, each in enumerate(_sentences(item if isinstance(item, list) else [item], ids, before))
+        for item in _by_item(block)
+        for at, each in enumerate(_sentences(item, ids, before))
     ]
     return ItemList(items=items, numbered=block.numbered) if items else None
 
@@ -324,9 +326,14 @@ def _items(block: AnyBlock) -> Sequence[AnyItem]:
         case ParagraphOf():
             return block.sentences
         case ListOf():
-            return [each for item in block.items for each in (item if isinstance(item, list) else [item])]
+            return [each for item in _by_item(block) for each in item]
         case TableOf():
             return block.rows
+
+
+def _by_item(block: ListOf[Any]) -> list[list[Any]]:
+    """The statements of each item."""
+    return [item if isinstance(item, list) else [item] for item in block.items]
 
 
 def _faults_of(statement: StatementReply | RowReply, offered: _Offered, *, resting: bool) -> Iterator[str]:
@@ -338,7 +345,7 @@ def _faults_of(statement: StatementReply | RowReply, offered: _Offered, *, resti
         numbers = ", ".join(map(str, unknown_numbers))
         yield f"passage {numbers} is not among those shown: name passages by the numbers in their tags, such as P1"
     text = statement.text if isinstance(statement, StatementReply) else " | ".join(cell.text for cell in cells)
-    if "```" in text and "\n" in text.strip() and not worded(text).code:
+    if "```" in text and "\n" in text.strip() and not words_and_code(text).code:
         yield _CODE_PLACE
     if mark := _MARK.search("".join(split_code(text)[::2])):
         yield f"{mark[0]} stands in the text: name passages in `sources` only"

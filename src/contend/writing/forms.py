@@ -23,7 +23,7 @@ from contend.prompts.research import PartLength
 from contend.report.kinds import kind_mark, listed_sums, table_marks
 from contend.report.plain import markdown_ruler, with_joined_marks
 from contend.stores import text_id
-from contend.text import WORDS, Headings, detect_language, fenced, worded
+from contend.text import WORDS, Headings, WordsAndCode, detect_language, words_and_code
 
 PARTS = {"summary": "Summary", "finding": "Findings", "limit": "Limits"}
 """The headings of the parts that are not sections, by the first word of their statements' places."""
@@ -50,7 +50,7 @@ def shown_draft(draft: Draft, numbers: Mapping[str, int | str], *, basis: bool =
             columns = f": {' | '.join(at.block.columns)}" if isinstance(at.block, Table) else ""
             kind = "numbered list" if isinstance(at.block, ItemList) and at.block.numbered else at.block.type
             lines.append(f"{at.place.removesuffix('.1')} {kind}{columns}")
-        lines.append(f"{at.place}: {_line(at, numbers, basis=basis)}{_proof(at.sentence) if proof else ''}")
+        lines.append(f"{at.place}: {_line(at, numbers, basis=basis, proof=_proof(at.sentence) if proof else '')}")
     return "\n".join(lines).strip()
 
 
@@ -214,9 +214,12 @@ def _heading(draft: Draft, at: PlacedSentence) -> str:
     return f"Section {at.section}: {draft.sections[at.section - 1].heading}".rstrip(": ")
 
 
-def _line(at: PlacedSentence, numbers: Mapping[str, int | str], *, basis: bool) -> str:
-    """A statement's text with its passages; then in brackets the passages of a whole row, the kind and the basis."""
-    sentence, (words, code) = at.sentence, worded(at.sentence.text)
+def _line(at: PlacedSentence, numbers: Mapping[str, int | str], *, basis: bool, proof: str = "") -> str:
+    """A statement's words with its passages; then in brackets the passages of a whole row, the kind and the basis.
+
+    Behind these comes the proof, and below them the statement's lines of code.
+    """
+    sentence, (words, code) = at.sentence, words_and_code(at.sentence.text)
     text, whole = words + _marks(sentence.passages, numbers), ""
     if at.row:
         *by_cell, of_row = (_marks(passages, numbers) for passages in at.row.passages_by_cell())
@@ -225,7 +228,7 @@ def _line(at: PlacedSentence, numbers: Mapping[str, int | str], *, basis: bool) 
     kind = sentence.kind if sentence.kind != "stated" else ""
     same = "same item" if sentence.goes_on else ""
     about = ", ".join(filter(None, (whole, same, kind, sentence.basis if basis else "")))
-    return "\n".join(filter(None, [f"{text} ({about})" if about else text, code and fenced(code)]))
+    return str(WordsAndCode(f"{text} ({about}){proof}" if about else text + proof, code))
 
 
 def _proof(sentence: CitedSentence) -> str:
