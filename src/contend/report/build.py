@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import zip_longest
+from textwrap import indent
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -40,7 +41,6 @@ from contend.text import (
     WordsAndCode,
     addresses,
     detect_language,
-    list_item,
     shorten,
     without_escapes,
     words_and_code,
@@ -161,10 +161,15 @@ def _block(block: Block, citations: _Citations, language: Language) -> str:
             return citations.block(block.sentences, language)
         case ItemList():
             items = enumerate(filter(None, (citations.block(item, language) for item in block.by_item())), start=1)
-            return "\n".join(list_item(f"{number}." if block.numbered else "-", item) for number, item in items)
+            return "\n".join(_item(f"{number}." if block.numbered else "-", item) for number, item in items)
         case Table():
             head = [citations.columns(block), markdown_ruler(len(block.columns))]
             return "\n".join([*head, *(citations.row(block, row) for row in block.rows)])
+
+
+def _item(mark: str, text: str) -> str:
+    """An item of a list, with its further lines indented as its first."""
+    return f"{mark} {indent(text, ' ' * (len(mark) + 1)).lstrip()}"
 
 
 def _join(sentences: Sequence[str], language: Language) -> str:

@@ -85,7 +85,7 @@ class TeamNodes:
                 # Writers get the best report to mend, with what judges said of it.
                 texts=False,
             ),
-            "history": view.kept,
+            "history": view.rounds_in_state,
             "best_submission": best.submission if best else None,
             "mends_only": state.get("decision", {}).get("mends_only", False),
             **await _shared(view, number),

@@ -50,7 +50,7 @@ class NextStep(Record):
 class TeamView(NamedTuple):
     """A TeamState, read once. `round_number` is the round being played, 0 before the first.
 
-    `kept`: the rounds as the state has them; `started_at` None: a process that did not keep it began the round;
+    `rounds_in_state`: as the state stores them; `started_at` None: a process that did not keep it began the round;
     `is_alone`: no contest closes the team.
     """
 
@@ -58,7 +58,7 @@ class TeamView(NamedTuple):
     team: TeamConfig
     theme: str
     round_number: int
-    kept: list[dict[str, Any]]
+    rounds_in_state: list[dict[str, Any]]
     rounds: list[Round]
     started_at: datetime | None
     is_alone: bool
@@ -67,16 +67,16 @@ class TeamView(NamedTuple):
 
     @classmethod
     async def of(cls, services: Services, state: TeamState) -> "TeamView":
-        """Raises StoreError as `Services.run` does. The team's clock goes on where the state last read it."""
-        run, team, kept = await services.run(state), TeamConfig.model_validate(state["team"]), state.get("rounds", [])
+        """Read the state, and let the team's clock go on from there. Raises StoreError, see `Services.run`."""
+        run, team, rounds = await services.run(state), TeamConfig.model_validate(state["team"]), state.get("rounds", [])
         run.clock.go(team.team_id, state.get("clock"))
         return cls(
             run,
             team,
             state["theme"],
             state.get("round_number", 0),
-            kept,
-            await run.rounds_of(kept),
+            rounds,
+            await run.rounds_of(rounds),
             datetime.fromisoformat(began) if (began := state.get("round_started")) else None,
             is_alone(state),
             services.submissions,
@@ -102,8 +102,8 @@ class TeamView(NamedTuple):
         return self.run.clock.reading(self.team.team_id)
 
     async def keep(self, new_round: Round) -> list[dict[str, Any]]:
-        """The rounds for the state, with this one in its place; raises as `RunContext.keep_round`."""
-        before = [past for past in self.kept if past["round_number"] != new_round.round_number]
+        """The rounds for the state, with this one in its place. Raises StoreError, see `RunContext.keep_round`."""
+        before = [past for past in self.rounds_in_state if past["round_number"] != new_round.round_number]
         return [*before, await self.run.keep_round(new_round)]
 
     def running(self, number: int) -> TeamStatus:

@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise, takewhile, zip_longest
-from textwrap import dedent, indent
+from textwrap import dedent
 from typing import NamedTuple
 
 from contend.text import en
@@ -60,11 +60,6 @@ def fenced(code: str) -> str:
     """Lines of code as Markdown, between lines of more backticks than they have in a row."""
     ticks = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", code))])
     return f"{ticks}\n{code}\n{ticks}"
-
-
-def list_item(mark: str, text: str) -> str:
-    """An item of a Markdown list; its further lines stand below its first."""
-    return f"{mark} {indent(text, ' ' * (len(mark) + 1)).lstrip()}"
 
 
 SENTENCE_STOPS = ".!?。．！？…"
