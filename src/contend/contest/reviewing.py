@@ -91,6 +91,7 @@ async def review_merged(work: Edit, draft: Draft, *, looks: int) -> Review:
         left,
         head=work.head(),
         numbers=numbers_of(work.ids),
+        at_hand=work.ids,
         marks=[MarkedPlace(**mark) for mark in marks_of(draft, work.run.options.language)],
         reports=work.reports(),
         log=work.log(),

@@ -13,6 +13,9 @@ from contend.models.research import MOST_POINTS, ClaimKind, PartState, check_col
 MOST_ACTIONS = 12
 """So many actions a step names at most."""
 
+MOST_UNCITED = 60
+"""So many passages that a draft does not cite a reviewer is asked about at most."""
+
 S = TypeVar("S")
 A = TypeVar("A")
 _MOST_SOURCES = 20
@@ -221,15 +224,36 @@ class PrintedReply(Reply):
     reader_limit: Annotated[int, Field(ge=1)] | None
 
 
-class ReportReply(PrintedReply):
-    """The writer's report as structure; code renders the citations."""
+class ScenarioReply(Reply):
+    """What may befall the reader, and what comes of it if he follows the report; `holds`: each of his goals is kept."""
 
+    event: str = Field(min_length=2, max_length=400)
+    outcome: str = Field(min_length=2, max_length=1_000)
+    holds: bool
+
+
+_Scenarios = Annotated[list[ScenarioReply], Field(max_length=20)]
+
+
+class ReportReply(PrintedReply):
+    """The writer's report as structure; code renders the citations.
+
+    `scenarios`: what its advice was held against before it was written; nothing of them is printed.
+    """
+
+    scenarios: _Scenarios
     title: str = Field(min_length=2, max_length=120)
     summary: _SummaryOf[StatementReply]
     findings: _FindingsOf[StatementReply]
     sections: list[SectionReply] = Field(min_length=1, max_length=12)
     limits: _LimitsOf[StatementReply]
     lessons: list[WholeNumber] = Field(max_length=8)
+
+    # A recording from before there were scenarios says nothing of them.
+    @model_validator(mode="before")
+    @classmethod
+    def _without_scenarios(cls, reply: object) -> object:
+        return {"scenarios": [], **reply} if isinstance(reply, dict) else reply
 
 
 Letter = Annotated[str, Field(min_length=1, max_length=1)]
@@ -344,10 +368,18 @@ class SectionChange(Reply):
     section: RevisedSection | None
 
 
+class LeftOutReply(Reply):
+    """A statement that the report makes no longer, by its place in the draft, and why."""
+
+    place: str = Field(min_length=1, max_length=20)
+    why: str = Field(max_length=400)
+
+
 class RevisionReply(Reply):
     """What of a draft changes; parts that are null and sections that are not named stay as they are."""
 
     not_done: list[Annotated[str, Field(max_length=400)]] = Field(max_length=12)
+    left_out: list[LeftOutReply] = Field(max_length=40)
     title: Annotated[str, Field(min_length=2, max_length=120)] | None
     summary: _SummaryOf[StatementReply | KeptReply] | None
     findings: _FindingsOf[StatementReply | KeptReply] | None
@@ -355,11 +387,11 @@ class RevisionReply(Reply):
     limits: _LimitsOf[StatementReply | KeptReply] | None
     lessons: list[WholeNumber] = Field(max_length=8)
 
-    # A recording from before revisions could change the title says nothing of it.
+    # A recording from before revisions could change the title, or said what they left out, says nothing of it.
     @model_validator(mode="before")
     @classmethod
     def _same_title(cls, reply: object) -> object:
-        return {"title": None, **reply} if isinstance(reply, dict) else reply
+        return {"title": None, "left_out": [], **reply} if isinstance(reply, dict) else reply
 
 
 class MendedStatement(Reply):
@@ -395,13 +427,28 @@ class CheckedCriterion(Reply):
     met: Literal["yes", "partly", "no"]
 
 
+class UncitedPassage(Reply):
+    """A passage at hand that the draft does not cite; `change`: what of it would change what the reader does, or ""."""
+
+    passage: WholeNumber
+    change: str = Field(max_length=600)
+
+
 class FixesReply(Reply):
-    """What the reviewer looks up first; or its criteria, its fixes, and whether the draft can be handed in as it is."""
+    """What the reviewer looks up first; or what it held the draft against, its fixes, and whether it is accepted."""
 
     actions: list[ActionReply] = Field(max_length=MOST_ACTIONS)
     criteria: list[CheckedCriterion] = Field(max_length=12)
+    scenarios: _Scenarios
+    uncited: list[UncitedPassage] = Field(max_length=MOST_UNCITED)
     fixes: list[ReviewFix] = Field(max_length=40)
     accept: bool
+
+    # A recording from before there were these says nothing of them.
+    @model_validator(mode="before")
+    @classmethod
+    def _without_scenarios(cls, reply: object) -> object:
+        return {"scenarios": [], "uncited": [], **reply} if isinstance(reply, dict) else reply
 
 
 MOST_ORDERS = 60

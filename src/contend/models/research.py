@@ -357,9 +357,10 @@ class Draft(Record):
     """The writer's report as structure: what each statement rests on stands beside it, by passage id.
 
     `withheld`: the addresses of sources that speak to AI systems, and whose orders a sentence repeated that was left
-    out; "" for one that no source orders. `declined`: the fixes that this round's revisions did not follow, and why.
-    `sources_by_name`, `own_headings`, `opening_heading`: as in `ResearchReport`. `reader_limit`: the words, in Japanese
-    the characters, that its reader allows for all of it, as its writer reads the question; None where none is named.
+    out; "" for one that no source orders. `declined`: the fixes that this round's revisions did not follow, and why;
+    `left_out`: the statements that they took out, and why. `sources_by_name`, `own_headings`, `opening_heading`: as in
+    `ResearchReport`. `reader_limit`: the words, in Japanese the characters, that its reader allows for all of it, as
+    its writer reads the question; None where none is named.
     `disagreements`: of the reports that it was merged from.
     `elsewhere`: others wrote it, so that its statements may quote nothing.
     """
@@ -372,6 +373,7 @@ class Draft(Record):
     bullets_used: list[str] = Field(default_factory=list)
     withheld: list[str] = Field(default_factory=list)
     declined: list[str] = Field(default_factory=list)
+    left_out: list[str] = Field(default_factory=list)
     sources_by_name: bool = False
     own_headings: bool = False
     opening_heading: str = ""

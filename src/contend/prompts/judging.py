@@ -62,8 +62,9 @@ class VerdictsPrompt(OnSharedHead, DraftSize, prompt="evaluator/verdicts"):
     """Several metrics, criteria and statements without quotes, judged together.
 
     `others`: cited passages that are not shown, by document; `nearest`: passages of all documents nearest to parts that
-    are not answered; `declined`: fixes not followed, and why; `with_fixes`:
-    somebody will follow them. That nobody will stands at the prompt's end: all calls on a team's reports begin alike.
+    are not answered; `declined`: fixes not followed, and why; `left_out`: statements that revisions took out, and why;
+    `with_fixes`: somebody will follow them. That nobody will stands at the prompt's end: all calls on a team's reports
+    begin alike.
     """
 
     always_shown: ClassVar = {"criteria": "{}", "rubrics": "{}"}
@@ -76,6 +77,7 @@ class VerdictsPrompt(OnSharedHead, DraftSize, prompt="evaluator/verdicts"):
     structured: bool = False
     invented: bool = False
     declined: list[Annotated[str, outside("declined")]] = []
+    left_out: list[Annotated[str, outside("declined")]] = []
     unquoted: list[UnquotedStatement] = []
     criteria: Annotated[str, outside("criteria")] = ""
     rubrics: str = ""

@@ -316,9 +316,10 @@ class MendPrompt(OnSharedHead, prompt="research/mend"):
 class FixesPrompt(OnSharedHead, ShownDraft, prompt="research/review"):
     """What to mend in a draft. `nearest`: of all documents, for parts not answered; `looks`: how often to look yet.
 
-    `reports`: those that it was merged from.
+    `uncited`: the numbers of passages at hand that the draft does not cite. `reports`: those that it was merged from.
     """
 
+    uncited: list[int] = []
     reports: list[TeamReport] = []
     marks: list[MarkedPlace] = []
     nearest: list[SourceDocument] = []

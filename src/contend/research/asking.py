@@ -13,6 +13,7 @@ from contend.evidence.screening import orders_of, screened, unscreened
 from contend.llm.chat import LEAST_SHARED_TOKENS
 from contend.models.options import TeamConfig
 from contend.models.replies import (
+    MOST_UNCITED,
     ActionReply,
     FixesReply,
     InjectionReply,
@@ -325,6 +326,7 @@ async def review_draft(work: Research, draft: Draft, marks: Sequence[MarkedPlace
         looks,
         head=head,
         numbers=numbers,
+        at_hand=work.passages,
         marks=marks,
         nearest=numbering.documents(near),
         log=log,
@@ -357,6 +359,7 @@ def review_prompt(
     *,
     head: str,
     numbers: Mapping[str, int],
+    at_hand: Sequence[str],
     marks: Sequence[MarkedPlace],
     log: str,
     catalogue: str,
@@ -364,10 +367,15 @@ def review_prompt(
     nearest: Sequence[SourceDocument] = (),
     reports: Sequence[TeamReport] = (),
 ) -> FixesPrompt:
-    """What a reviewer is asked about a draft, a team's or the merged one. `looks`: how often it may look yet."""
+    """What a reviewer is asked about a draft, a team's or the merged one. `looks`: how often it may look yet.
+
+    `at_hand`: the ids of the passages that it is written from.
+    """
+    cited = {*draft.passages()}
     return FixesPrompt(
         head=head,
         draft=shown_draft(draft, numbers),
+        uncited=sorted(numbers[each] for each in at_hand if each not in cited)[:MOST_UNCITED],
         marks=[*marks],
         reports=[*reports],
         nearest=[*nearest],
@@ -387,6 +395,8 @@ def faults_of_review(desk: Desk, reply: FixesReply, looks: int) -> str:
     lines = [fault for action in reply.actions if (fault := desk.fault(action))]
     if not reply.actions and not reply.accept and not reply.fixes:
         lines.append("it is not accepted, and `fixes` is empty: say what to mend, or accept it")
+    if reply.accept and not all(each.holds for each in reply.scenarios):
+        lines.append("it is accepted, and a scenario does not hold: say in `fixes` what to mend")
     return "\n".join(lines)
 
 

@@ -237,8 +237,8 @@ async def load_evidence(run: RunContext, document: str | None) -> list[Evidence]
 
 
 def _best_draft(best: Submission | None) -> Draft | None:
-    """The best earlier report's draft. Declined fixes are dropped: the judges have answered them."""
-    return best.draft.model_copy(update={"declined": []}) if best else None
+    """The best earlier report's draft. What its revisions declined and left out is dropped: judges have answered it."""
+    return best.draft.model_copy(update={"declined": [], "left_out": []}) if best else None
 
 
 def _rejection(answer: str | None) -> str:

@@ -53,7 +53,7 @@ WITH_PASSAGES = "correctness"
 
 _LEAST_SHARED_CONTEXT = 64_000
 """Of a smaller one the writer's passages would leave a judge too little for its reply."""
-BESIDE_TOKENS = 8_000
+BESIDE_TOKENS = 12_000
 """Passages that a judge sees beside those that a report cites."""
 
 _AROUND_QUOTES = "\"'“”‘’「」『』…."
@@ -211,6 +211,7 @@ def _verdicts_prompt(run: RunContext, judge_input: _JudgeInput, *, theme: str) -
         structured=view.structured,
         invented=view.invented,
         declined=[clean(each, single_line=True) for each in submission.draft.declined],
+        left_out=[clean(each, single_line=True) for each in submission.draft.left_out],
         unquoted=shown_citations(judge_input.unquoted, view.numbers),
         criteria=numbered_criteria(judge_input.criteria, options.language),
         rubrics="\n\n".join(judge_input.rubrics),

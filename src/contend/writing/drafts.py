@@ -137,6 +137,9 @@ def revise(draft: Draft, reply: RevisionReply, ids: Numbered, bullets: Sequence[
     remaining = [section for section in sections.values() if section]
     lessons = list(dict.fromkeys([*draft.bullets_used, *ids_of_lessons(reply.lessons, bullets)]))
     notes = {"bullets_used": lessons, "declined": [*draft.declined, *reply.not_done]}
+    texts = {each.place: each.sentence.text for each in draft.placed_sentences()}
+    left_out = [f"{texts[each.place]} ({each.why})" for each in reply.left_out if each.place in texts]
+    notes["left_out"] = [*draft.left_out, *left_out]
     return draft.model_copy(update={**changes, **notes, "sections": remaining or draft.sections})
 
 
