@@ -43,8 +43,8 @@ def prose() -> list[str]:
 
 _EMPTY = frozenset(
     {
-        *("actions", "bullets", "disagreements", "doubts", "fixes", "insights", "lessons", "missing", "not_done"),
-        *("operations", "orders"),
+        *("actions", "bullets", "disagreements", "doubts", "fixes", "insights", "left_out", "lessons", "missing"),
+        *("not_done", "operations", "orders", "uncited"),
     }
 )
 """Lists that a model leaves empty where it has nothing to say."""

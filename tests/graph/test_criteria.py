@@ -399,29 +399,6 @@ async def test_a_statement_without_a_quote_is_asked_about_once_in_a_run(contest:
     assert all(sentence["text"] not in support.evidence for support in supports)
 
 
-@pytest.mark.parametrize(("verdict", "shown"), [("stated", False), ("partly", True)])
-async def test_passages_whose_statements_a_judge_has_seen_to_hold_are_named_and_not_shown_again(
-    contest: Contest, vendors: Vendors, verdict: str, *, shown: bool
-) -> None:
-    sentence = {"text": "A killed process loses its workspace.", "sources": [2], "kind": "stated", "basis": ""}
-
-    def draft(reply: str) -> str:
-        from_first = json.loads(re.sub(r'"sources": \[[\d, ]+\]', '"sources": [1]', reply))
-        return json.dumps(from_first | {"findings": [sentence]})
-
-    verdicts = said(range(1, 40), quote="再開の仕組み", verdict=verdict)
-    vendors.malform(draft, prompt="research/write")
-    vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"citations": verdicts}), prompt="evaluator/verdicts")
-
-    await contest.run(THEME, teams=["alpha"], min_rounds=2, max_rounds=2, max_iterations=1, learn=False)
-
-    first, second = (call.user for call in calls_of(vendors, "evaluator/verdicts"))
-    assert "\n<P2-" in first
-    assert "# Other passages that it cites" not in first
-    assert ("\n<P2-" in second) is shown
-    assert bool(re.search(r"# Other passages that it cites\n[\s\S]+?\n- .+: P2\n", second)) is not shown
-
-
 async def test_statements_that_are_too_many_for_one_reply_are_asked_about_by_themselves(
     contest: Contest, vendors: Vendors
 ) -> None:

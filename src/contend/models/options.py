@@ -380,10 +380,6 @@ class ResolvedOptions(ContestLimits):
         default = name or self.models[role]
         return default if team is None else team.models.get(role, default)
 
-    def shares_model(self, *roles: Role) -> bool:
-        """Whether these roles have the same model, so that its provider can cache what their calls share."""
-        return len({self.models[role] for role in roles}) == 1
-
     @property
     def begins_with_one(self) -> bool:
         """Whether one team plays first, and others only where it leaves something open."""

@@ -61,16 +61,14 @@ class UnquotedStatement(PromptPart):
 class VerdictsPrompt(OnSharedHead, DraftSize, prompt="evaluator/verdicts"):
     """Several metrics, criteria and statements without quotes, judged together.
 
-    `others`: cited passages that are not shown, by document; `nearest`: passages of all documents nearest to parts that
-    are not answered; `declined`: fixes not followed, and why; `left_out`: statements that revisions took out, and why;
-    `with_fixes`: somebody will follow them. That nobody will stands at the prompt's end: all calls on a team's reports
-    begin alike.
+    `nearest`: passages of all documents nearest to parts that are not answered; `declined`: fixes not followed, and
+    why; `left_out`: statements that revisions took out, and why; `with_fixes`: somebody will follow them. That nobody
+    will stands at the prompt's end: all calls on a team's reports begin alike.
     """
 
     always_shown: ClassVar = {"criteria": "{}", "rubrics": "{}"}
 
     has_passages: bool = False
-    others: list[NamedDocument] = []
     parts: list[ShownPart] = []
     nearest: list[SourceDocument] = []
     submission: SubmissionText

@@ -7,7 +7,6 @@ from itertools import accumulate, takewhile
 from types import MappingProxyType
 from typing import NamedTuple
 
-from contend.llm.chat import LEAST_SHARED_TOKENS
 from contend.models.evaluation import Submission
 from contend.models.record import Language
 from contend.models.research import GENERATED_AT, MARK, Passage
@@ -36,29 +35,25 @@ UNKNOWN_SOURCE = "?"
 
 
 class ReportView(NamedTuple):
-    """The text; `structured`: it names places such as `2.1.3`, and `passages` by their `numbers`.
-
-    `is_shared`: these are all passages that its writer had, in the same order.
-    """
+    """The text; `structured`: it names places such as `2.1.3`, and `passages` by their `numbers`."""
 
     text: str
     structured: bool
     passages: Sequence[Passage] = ()
     invented: bool = False
     numbers: Mapping[str, int] = MappingProxyType({})
-    is_shared: bool = False
 
 
 def report_view(
-    submission: Submission, passages: Sequence[Passage], *, tokens: int, beside: int, shared: int = 0
+    submission: Submission, passages: Sequence[Passage], *, tokens: int, beside: int, whole: int = 0
 ) -> ReportView:
-    """The whole report, and the passages that its team had at hand, or only the cited where `tokens` are too few.
+    """The whole report, and the passages that its team had at hand.
 
     `passages`: the submission's, with their texts.
 
-    Of what it does not cite as much as `beside` holds with what it cites; in all calls on a team's reports in the same
-    order. All of them, where they take at most `shared` tokens and so many that to begin as the writer's prompt does
-    costs less than to leave some out.
+    All of them, where they take at most `whole` tokens: later calls on the team's reports then begin alike, and as the
+    writer's prompts do. Else those that it cites, with as many others as `beside` holds; the first of the cited where
+    even `tokens` are too few.
 
     Whatever a draft says stands on one line behind its place, so that nothing in it looks like a turn of the judge's
     own conversation, a heading or a verdict.
@@ -66,12 +61,9 @@ def report_view(
     if not submission.passages:
         return ReportView(whole_text(submission.content), structured=False)
     sizes = {each.id: estimate_tokens(compact_tables(each.text)) for each in passages}
-    is_shared = LEAST_SHARED_TOKENS <= sum(sizes.values()) <= shared
-    if not is_shared:
+    if sum(sizes.values()) > whole:
         passages = _judged_passages(submission, passages, sizes, tokens=tokens, beside=beside)
-    view = ReportView(
-        "", structured=True, passages=passages, numbers=submission.number_of(passages), is_shared=is_shared
-    )
+    view = ReportView("", structured=True, passages=passages, numbers=submission.number_of(passages))
     at_hand = {each.id for each in submission.passages}
     invented = {each: UNKNOWN_SOURCE for each in submission.draft.passages() if each not in at_hand}
     text = shown_draft(submission.draft, {**view.numbers, **invented}, basis=False, proof=True)

@@ -23,9 +23,9 @@ from contend.models.evaluation import (
 from contend.models.options import MetricConfig, ResolvedOptions
 from contend.models.record import Language
 from contend.models.replies import FixReply
-from contend.models.research import Draft, Passage
+from contend.models.research import Passage
 from contend.prompts.judging import MetricPrompt, VerdictsPrompt
-from contend.prompts.research import NamedDocument, ResearchHead, ShownPart, ShownPassage, SourceDocument
+from contend.prompts.research import ResearchHead, ShownPart, ShownPassage, SourceDocument
 from contend.run_context import RunContext
 from contend.team.judge_view import (
     ReportView,
@@ -51,8 +51,8 @@ from contend.writing import DraftLength, length_of, target_length
 WITH_PASSAGES = "correctness"
 """The metric whose judge has the cited passages at hand."""
 
-_LEAST_SHARED_CONTEXT = 64_000
-"""Of a smaller one the writer's passages would leave a judge too little for its reply."""
+_LEAST_WHOLE_CONTEXT = 64_000
+"""In a smaller one all passages at hand would leave a judge too little for its reply."""
 BESIDE_TOKENS = 12_000
 """Passages that a judge sees beside those that a report cites."""
 
@@ -91,8 +91,7 @@ async def judge_by_model(work: Measurement, config: MetricConfig) -> MetricResul
 class _JudgeInput(NamedTuple):
     """What one call judges of a submission: metrics `by_criteria` and `by_rubric`, and statements that are `unquoted`.
 
-    `without_room`: those that are too many for one reply; `hidden`: the ids of passages whose statements were all seen
-    to hold earlier in the run.
+    `without_room`: those that are too many for one reply.
     """
 
     submission: Submission
@@ -104,7 +103,6 @@ class _JudgeInput(NamedTuple):
     rubrics: list[str]
     unquoted: list[CitedStatement]
     without_room: list[CitedStatement]
-    hidden: frozenset[str]
     with_fixes: bool
     nearest: Sequence[Passage]
 
@@ -152,13 +150,12 @@ def _judge_input(work: Measurement) -> _JudgeInput:
     by_model = [each for each in work.metrics if each.kind == "model"]
     by_criteria = [each for each in by_model if goes_by_criteria(run.library, each, run.options) and work.criteria]
     by_rubric = [each for each in by_model if each not in by_criteria]
-    shares = run.options.shares_model("writer", "evaluator")
     view = report_view(
         submission,
         work.passages,
         tokens=profile.evidence_tokens,
         beside=min(BESIDE_TOKENS, profile.tokens // 4),
-        shared=profile.evidence_tokens * 5 // 4 if shares and profile.tokens >= _LEAST_SHARED_CONTEXT else 0,
+        whole=profile.evidence_tokens * 5 // 4 if profile.tokens >= _LEAST_WHOLE_CONTEXT else 0,
     )
     citations = citations_of(work)
     unquoted = citations.unjudged()
@@ -173,35 +170,24 @@ def _judge_input(work: Measurement) -> _JudgeInput:
         [f"## {each.name}\n\n{work.rubric(each)}" for each in by_rubric],
         with_passages[:MOST_CITATIONS],
         with_passages[MOST_CITATIONS:],
-        frozenset() if view.is_shared else frozenset(only_behind_checked(submission.draft, citations)),
         work.with_fixes,
         fitting_passages(work.nearest, tokens=profile.step_tokens),
     )
 
 
-def only_behind_checked(draft: Draft, citations: Citations) -> set[str]:
-    """The ids of passages behind statements alone that a model has held against them, and found to hold."""
-    checked = {each.place: each for each in citations.statements if each.word and each.value == 1}
-    by_checked = {passage.id for each in checked.values() for passage in each.passages}
-    others = (each.sentence.passages for each in draft.placed_sentences() if each.place not in checked)
-    return by_checked.difference(*others)
-
-
 def _verdicts_prompt(run: RunContext, judge_input: _JudgeInput, *, theme: str) -> VerdictsPrompt:
     options = run.options
-    submission, view, hidden = judge_input.submission, judge_input.view, judge_input.hidden
+    submission, view = judge_input.submission, judge_input.view
     numbers = submission.number_of([*view.passages, *judge_input.nearest])
-    numbered = [(numbers[each.id], each) for each in view.passages]
     head = ResearchHead(
         theme=theme,
         instructions=options.instructions,
         for_writers=False,
-        passages=SourceDocument.of(each for each in numbered if each[1].id not in hidden),
+        passages=SourceDocument.of((numbers[each.id], each) for each in view.passages),
     )
     return VerdictsPrompt(
         head=run.render(head),
         has_passages=bool(head.passages),
-        others=NamedDocument.of(each for each in numbered if each[1].id in hidden),
         parts=[
             ShownPart(number=number, text=part.text, state=part.state, missing=part.missing)
             for number, part in enumerate(submission.parts, start=1)
