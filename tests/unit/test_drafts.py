@@ -23,7 +23,6 @@ from contend.models.research import (
     TableRow,
 )
 from contend.report.build import build_report, published_lines, sum_lines
-from contend.report.kinds import LEGEND
 from contend.report.plain import with_joined_marks
 from contend.report.reading import read_draft
 from contend.report.references import published_markdown
@@ -190,13 +189,13 @@ TARGET = target_length("brief", parts=1)
 
 
 def printed_text(report_draft: Draft) -> str:
-    """The Markdown up to the references and the words on the run, without the line that explains its marks."""
+    """The Markdown up to the references and the words on the run."""
     urls = {passage.id: f"file:///docs/{passage.id}.md" for passage in PASSAGES}
     passages = [passage.model_copy(update={"url": urls[passage.id]}) for passage in PASSAGES]
     results = [SearchResult(title="A", summary="A.", source="local", url=url) for url in urls.values()]
     report = build_report(report_draft, passages, results, theme="Why?", language="en")
     markdown = published_markdown(report, "## About this run", "en", folders=[Path("/docs")])
-    return re.split("## (?:About this run|References)", LEGEND.sub("", markdown), maxsplit=1)[0]
+    return re.split("## (?:About this run|References)", markdown, maxsplit=1)[0]
 
 
 @pytest.mark.parametrize("by_name", [False, True])
@@ -299,7 +298,7 @@ def test_a_question_of_many_parts_has_up_to_twice_the_length(parts: int, words: 
 
 @pytest.mark.parametrize(
     ("limit", "target", "of", "left", "is_full"),
-    [(None, 100, 100, 39, False), (None, 40, 40, -21, True), (61, 100, 61, 0, True)],
+    [(None, 100, 100, 26, False), (None, 40, 40, -34, True), (74, 100, 74, 0, True)],
     ids=["room", "too_long", "at_the_readers_limit"],
 )
 def test_what_is_left_is_of_the_readers_limit_or_else_of_the_target_length(

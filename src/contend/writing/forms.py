@@ -20,7 +20,7 @@ from contend.models.research import (
     flat_section,
 )
 from contend.prompts.research import PartLength
-from contend.report.kinds import kind_mark, listed_sums, table_marks
+from contend.report.kinds import kind_mark, legend_of, listed_sums, table_marks
 from contend.report.plain import markdown_ruler, with_joined_marks
 from contend.stores import text_id
 from contend.text import WORDS, Headings, WordsAndCode, detect_language, words_and_code
@@ -124,9 +124,8 @@ def _size(draft: Draft, parts: Sequence[PartLength]) -> int:
 
 def _printed_parts(draft: Draft) -> list[PartLength]:
     numbers: dict[str, int] = {}
-    headings = WORDS[detect_language(" ".join(each.text for each in draft.summary))].headings
-
-    listed = listed_sums(draft)
+    language = detect_language(" ".join(each.text for each in draft.summary))
+    headings, listed = WORDS[language].headings, listed_sums(draft)
 
     def statements(sign: str, part: Sequence[CitedSentence]) -> list[str]:
         return [
@@ -157,6 +156,8 @@ def _printed_parts(draft: Draft) -> list[PartLength]:
                 blocks += statements("", block.statements())
     if draft.limits:
         texts["limits"] = [*_heading_words(headings.limits), *statements("", draft.limits)]
+    legend = legend_of(" ".join(word for of_part in texts.values() for word in of_part), language)
+    texts["title"] += [f"*{legend}*"] if legend else []
     by_part = [(name, " ".join(of_part).split()) for name, of_part in texts.items()]
     parts = [PartLength(name=name, words=len(each), characters=sum(map(len, each))) for name, each in by_part]
     if own and draft.sources_by_name and numbers:
