@@ -79,9 +79,9 @@ def target_length(length: Length, parts: int) -> TargetLength:
 class DraftLength(TypedDict):
     """The length of a draft as its Markdown is printed: in words and in non-space characters, in total and by part.
 
-    Markdown signs count as in `wc -w`. Citation marks and those of kinds add no words, because no space stands before
-    them; neither does the line that explains them. References are not counted. A list of sources that the reader asked
-    for is counted in words only: the number of names is known, their lengths are not.
+    Markdown signs count as in `wc -w`, and so does the line that explains the marks, as the part `legend`. Marks of
+    citations and kinds add no words, because no space stands before them. References are not counted. A list of
+    sources that the reader asked for is counted in words only: the number of names is known, their lengths are not.
 
     `reader_limit`: the reader's limit, None without one; `limit`: that, or the target length; `room_left`: what
     is left of it, negative if exceeded. All in words, or in characters for a Japanese draft. `is_full`: less than a
@@ -156,8 +156,8 @@ def _printed_parts(draft: Draft) -> list[PartLength]:
                 blocks += statements("", block.statements())
     if draft.limits:
         texts["limits"] = [*_heading_words(headings.limits), *statements("", draft.limits)]
-    legend = legend_of(" ".join(word for of_part in texts.values() for word in of_part), language)
-    texts["title"] += [f"*{legend}*"] if legend else []
+    if legend := legend_of(" ".join(word for of_part in texts.values() for word in of_part), language):
+        texts["legend"] = [f"*{legend}*"]
     by_part = [(name, " ".join(of_part).split()) for name, of_part in texts.items()]
     parts = [PartLength(name=name, words=len(each), characters=sum(map(len, each))) for name, each in by_part]
     if own and draft.sources_by_name and numbers:
