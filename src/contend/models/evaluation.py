@@ -326,7 +326,7 @@ class MetricReply(Reply):
 class PairwiseReply(Reply):
     """A judge's choice between two submissions."""
 
-    reason: str = Field(min_length=2, max_length=600)
+    reason: str = Field(min_length=2, max_length=1_200)
     choice: Literal["first", "second", "tie"]
 
 
