@@ -82,7 +82,7 @@ async def test_a_revision_sees_the_type_of_each_block_and_both_lengths(
     assert re.search(r"^1\.1 paragraph\n1\.1\.1: ", prompt, re.MULTILINE)
     assert re.search(r"^2\.1 list\n2\.1\.1: ", prompt, re.MULTILINE)
     assert re.search(r"^2\.2 table: Statement \| Where\n2\.2\.1: .* \| above", prompt, re.MULTILINE)
-    parts = r"title: \d+; summary: \d+; .*; section 2: \d+; limits: \d+"
+    parts = r"title: \d+; legend: \d+; summary: \d+; .*; section 2: \d+; limits: \d+"
     assert re.search(rf"The draft has \d+ words \({parts}\) of the 1500 that are wanted: \d+ are left", prompt)
 
 

@@ -156,9 +156,9 @@ def _printed_parts(draft: Draft) -> list[PartLength]:
                 blocks += statements("", block.statements())
     if draft.limits:
         texts["limits"] = [*_heading_words(headings.limits), *statements("", draft.limits)]
-    if legend := legend_of(" ".join(word for of_part in texts.values() for word in of_part), language):
-        texts["legend"] = [f"*{legend}*"]
     by_part = [(name, " ".join(of_part).split()) for name, of_part in texts.items()]
+    if legend := legend_of(" ".join(word for _, words in by_part for word in words), language):
+        by_part.insert(1, ("legend", f"*{legend}*".split()))
     parts = [PartLength(name=name, words=len(each), characters=sum(map(len, each))) for name, each in by_part]
     if own and draft.sources_by_name and numbers:
         parts.append(PartLength(name="sources", words=len(["##", headings.sources, *numbers, *numbers]), characters=0))

@@ -71,7 +71,7 @@ export const verdictSign = (verdict) => (verdict ? el(`span.${verdict}`, { title
 function reasonsOf(report) {
   const fixes = (metric) => metric.fixes.length > 0 && el("ul.small.quiet", {}, metric.fixes.map((fix) => el("li", {}, `${fix.where}: ${fix.what}`)));
   return el("details.card", { "data-key": `reasons/${report.id}` }, el("summary", {}, `${report.name} · ${report.of} · ${percent(report.score)}: ${t("why")}`),
-    el("dl.reasons", {}, report.metrics.filter((metric) => metric.applies).map((metric) => el("div", { "data-metric": metric.name, tabindex: "-1" },
+    el("dl.reasons", {}, report.metrics.filter((metric) => metric.applies).map((metric) => el("div", { "data-metric": metric.name, "data-key": `reason/${report.id}/${metric.name}`, tabindex: "-1" },
       el("dt", {}, shownName(metric.name), " ", el("span.number", {}, metric.score === null ? t("unscored") : percent(metric.score))),
       el("dd", {}, metric.reason, fixes(metric))))));
 }
