@@ -221,7 +221,7 @@ class _Plan:
         """One call where a judge reads whole reports; else one for each metric by model, and one on citations."""
         options = self._options
         judge, calls = options.models["evaluator"], times * options.evaluator.samples
-        at_work = self._judged(judge)
+        at_work = self._at_work(judge)
         by_model = [metric for metric in options.evaluator.metrics if metric.kind == "model"]
         together = [each for each in by_model if each.model is None and self._judged_together]
         if together:
@@ -251,7 +251,7 @@ class _Plan:
 
     def _pair(self, calls: Span) -> _Step:
         judge = self._options.models["evaluator"]
-        least, most = _span(0.1, 0.9) * self._judged(judge)
+        least, most = _span(0.1, 0.9) * self._at_work(judge)
         passages = _span(least, min(most, profile_of(judge, self._options).disputed_tokens))
         return _Step(judge, judging.PairwiseReply, calls, _JUDGMENT, self._draft * 2 + passages)
 
@@ -261,10 +261,6 @@ class _Plan:
         if self._corpus is None or self._corpus > most:
             return _span(most / 6, most)
         return _span(0.9, 1.2) * self._corpus
-
-    def _judged(self, model: str) -> Span:
-        """Passages of a judge: those that a report cites, and some beside them."""
-        return np.minimum(self._at_work(model), 8_000 + self._at_work(model) / 2)
 
     @property
     def _catalogue(self) -> Span:

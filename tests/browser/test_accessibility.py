@@ -54,7 +54,7 @@ def page(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
 
 
 def violations(page: Page) -> list[dict[str, Any]]:
-    """What bars the way at each of three looks. A view may be drawn anew meanwhile, and is measured a frame later."""
+    """The barriers that all of three looks find. A view that is drawn anew meanwhile is measured only a frame later."""
     for _ in range(3):
         page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
         found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")["violations"]

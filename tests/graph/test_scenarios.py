@@ -48,18 +48,19 @@ async def test_a_draft_that_fails_in_a_scenario_is_not_accepted_without_a_fix(
     assert "Name a second guard." in revising
 
 
-async def test_judges_see_what_a_revision_took_out_and_why(contest: Contest, vendors: Vendors) -> None:
+async def test_judges_see_what_a_rounds_revisions_took_out_and_why(contest: Contest, vendors: Vendors) -> None:
     vendors.reply(fixes("Be short."), prompt="research/review", times=1)
     gone = [{"place": "finding 1", "why": "it stands in the summary"}, {"place": "9.9.9", "why": "no such place"}]
     unchanged = {"not_done": [], "summary": None, "findings": None, "sections": [], "limits": None, "lessons": []}
-    vendors.reply(json.dumps({**unchanged, "left_out": gone}), prompt="research/revise")
+    vendors.reply(json.dumps({**unchanged, "left_out": gone}), prompt="research/revise", times=1)
 
-    await contest.run(THEME)
+    await contest.run(THEME, min_rounds=2, max_rounds=2)
 
-    (judged,) = prompts_of(vendors, "evaluator/verdicts")
-    assert "# Statements that its writer took out" in judged
-    assert "Kilns get hot. (it stands in the summary)" in judged
-    assert "no such place" not in judged
+    first, second = prompts_of(vendors, "evaluator/verdicts")
+    assert "# Statements that its writer took out" in first
+    assert "Kilns get hot. (it stands in the summary)" in first
+    assert "no such place" not in first
+    assert "# Statements that its writer took out" not in second
 
 
 async def test_a_judge_with_a_model_of_its_own_sees_all_that_was_at_hand_in_one_order(

@@ -53,8 +53,8 @@ WITH_PASSAGES = "correctness"
 
 _LEAST_WHOLE_CONTEXT = 64_000
 """In a smaller one all passages at hand would leave a judge too little for its reply."""
-BESIDE_TOKENS = 12_000
-"""Passages that a judge sees beside those that a report cites."""
+BESIDE_TOKENS = 8_000
+"""Passages that a judge sees beside those that a report cites, where it cannot see all."""
 
 _AROUND_QUOTES = "\"'“”‘’「」『』…."
 _SHARES = {"met": 1.0, "partly": 0.5, "unmet": 0.0}
